@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * The only contract between the BPF programs and userspace.
+ *
+ * Every event starts with struct wcbpf_head. Times are CLOCK_MONOTONIC ns as
+ * bpf_ktime_get_ns() gives them. tid and tgid (the process) are numbers of the
+ * PID namespace wcbpf runs in, unless a name says `kernel_`. Event kinds and
+ * flags are append-only. All padding is explicit and zero.
+ */
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define WCBPF_COMM_LEN 16
+#define WCBPF_STACK_DEPTH_MAX 127
+#define WCBPF_STACK_COPY_MAX 1024 /* bytes of user stack sent beside a new user stack */
+#define WCBPF_ARGV_MAX 8192	  /* bytes of argv an exec event carries at most */
+#define WCBPF_SYSCALLS_MAX 512	  /* size of the syscall class table */
+#define WCBPF_FOPS_MAX 16	  /* kinds of file told by f_op alone */
+#define WCBPF_NAME_LEN 64	  /* last path component, unix socket path */
+
+enum wcbpf_event_kind {
+	WCBPF_EV_INTERVAL = 1,	   /* struct wcbpf_interval */
+	WCBPF_EV_STACK = 2,	   /* struct wcbpf_stack */
+	WCBPF_EV_RESOURCE = 3,	   /* struct wcbpf_resource */
+	WCBPF_EV_FORK = 4,	   /* struct wcbpf_fork */
+	WCBPF_EV_EXEC = 5,	   /* struct wcbpf_exec */
+	WCBPF_EV_EXIT = 6,	   /* struct wcbpf_exit */
+	WCBPF_EV_THREAD = 7,	   /* struct wcbpf_thread_totals */
+	WCBPF_EV_FUTEX_RESULT = 8, /* struct wcbpf_futex_result */
+	WCBPF_EV_SEED = 9,	   /* struct wcbpf_seed */
+};
+
+struct wcbpf_head {
+	__u16 kind;	/* enum wcbpf_event_kind */
+	__u16 cpu;	/* where it was emitted */
+	__u32 size;	/* bytes of the whole event, head included */
+	__u64 time_ns;	/* when it happened */
+};
+
+/* How an off-CPU interval began, went on and ended. */
+enum wcbpf_interval_flags {
+	WCBPF_IV_PREEMPTED = 1 << 0,	 /* left the CPU runnable: never blocked */
+	WCBPF_IV_BEGAN_BEFORE = 1 << 1,	 /* was off the CPU when recording began: out_ns is that moment */
+	WCBPF_IV_OPEN_AT_END = 1 << 2,	 /* still off the CPU when recording ended: time_ns is that moment */
+	WCBPF_IV_SAME_CALL = 1 << 3,	 /* in the same system call as this thread's interval before (seq - 1) */
+	WCBPF_IV_WAKE_EARLY = 1 << 4,	 /* the wake came before the switch-out; wake_ns was raised to out_ns */
+	WCBPF_IV_WAKE_UNSEEN = 1 << 5,	 /* blocked, ran again, but no wake was seen */
+	WCBPF_IV_SIGNAL = 1 << 6,	 /* a deliverable signal was pending at the wake: it ended the wait */
+	WCBPF_IV_EXITED = 1 << 7,	 /* ended by the thread's exit, not by running again */
+	WCBPF_IV_KSTACK_FAILED = 1 << 8, /* no kernel stack could be read */
+	WCBPF_IV_USTACK_FAILED = 1 << 9, /* no user stack could be read */
+	WCBPF_IV_NEW_THREAD = 1 << 10,	 /* from fork to the first run: runnable only */
+	WCBPF_IV_KTHREAD = 1 << 11,	 /* a thread without user memory: no user stack is no failure */
+	WCBPF_IV_EXITING = 1 << 12,	 /* between its exit event and its last switch */
+	WCBPF_IV_OWNER_READ = 1 << 13,	 /* owner_tid was read from user memory */
+	WCBPF_IV_OWNER_FAULT = 1 << 14,	 /* owner_tid could not be read (page not present) */
+	WCBPF_IV_WAKER_KNOWN = 1 << 15,	 /* waker_ctx and waker_* are set */
+	WCBPF_IV_WAKE_BEFORE = 1 << 16,	 /* was already runnable when recording began */
+	WCBPF_IV_IN_INFERRED = 1 << 18, /* its switch-in was not seen: time_ns comes from the kernel's run time of the thread */
+	WCBPF_IV_KILLED = 1 << 17,	 /* its process was being killed (or exiting as a group) at the wake */
+};
+
+enum wcbpf_waker_ctx {
+	WCBPF_WAKER_UNKNOWN = 0,
+	WCBPF_WAKER_TASK = 1,	/* waker_tid's own doing */
+	WCBPF_WAKER_TIMER = 2,	/* hrtimer or timer wheel */
+	WCBPF_WAKER_DISK = 3,	/* block softirq, or an interrupt of a disk */
+	WCBPF_WAKER_NET = 4,	/* network softirq raised by an interrupt */
+	WCBPF_WAKER_IRQ = 5,	/* a hard interrupt; waker_irq says which (0: unknown) */
+};
+
+/* One off-CPU interval, sent when the thread runs again (or exits, or recording ends). head.time_ns is that moment. */
+struct wcbpf_interval {
+	struct wcbpf_head head;
+	__u64 out_ns;	   /* left the CPU */
+	__u64 wake_ns;	   /* made runnable, out_ns <= wake_ns <= time_ns; 0: never seen. PREEMPTED: out_ns */
+	__u64 kstack_id;   /* id of a WCBPF_EV_STACK, 0: none */
+	__u64 ustack_id;   /* likewise */
+	__u64 resource_id; /* id of a WCBPF_EV_RESOURCE, 0: none */
+	__u64 args[6];	   /* the system call's arguments, meaningless if syscall < 0; futex_waitv: args[4] and
+			    * args[5] are flags and address of its first futex, 0 if that can't be read */
+	__s64 timeout_ns;  /* futex, sleep, poll: the time asked for as given to the kernel (relative or absolute); -1: none or unreadable */
+	__u32 flags;	   /* enum wcbpf_interval_flags */
+	__u32 tid;
+	__u32 tgid;
+	__s32 syscall;	   /* system call number, -1: not in a system call */
+	__u32 state;	   /* task state bits at switch-out (kernel's TASK_*), 0 if PREEMPTED */
+	__u32 seq;	   /* counts this thread's intervals, emitted or not, from 1 */
+	__u32 waker_tid;
+	__u32 waker_tgid;
+	__u32 waker_irq;   /* number of the hard interrupt, or vector of the softirq */
+	__u32 owner_tid;   /* futex WAIT: the word at address + 8 (a glibc mutex's owner); LOCK_PI: the owner in the futex word; see flags */
+	__u16 cpu_out;
+	__u16 cpu_in;
+	__u8 waker_ctx;	   /* enum wcbpf_waker_ctx */
+	__u8 pad[3];
+	char comm[WCBPF_COMM_LEN];	/* of the thread, when it ran again */
+	char waker_comm[WCBPF_COMM_LEN];
+};
+
+enum wcbpf_stack_side { WCBPF_STACK_KERNEL = 0, WCBPF_STACK_USER = 1 };
+
+enum wcbpf_stack_end {
+	WCBPF_STACK_FP = 0,	   /* user: frame-pointer walk, may have lost or guessed frames */
+	WCBPF_STACK_COMPLETE = 1,
+	WCBPF_STACK_TRUNCATED = 2, /* deeper than WCBPF_STACK_DEPTH_MAX: the root side is missing */
+};
+
+/* Registers of a new user stack, by DWARF number of x86_64 (0 rax ... 7 rsp ... 15 r15, 16 the return address column: rip). */
+#define WCBPF_REGS_MAX 17
+
+/*
+ * The body of a stack, sent once for each id (again when the kernel side
+ * forgot having sent it). Innermost frame first.
+ *
+ * User stacks: frames are a frame-pointer walk from regs. copy holds the
+ * copy_len bytes of memory from regs[7] (rsp) upwards. The id covers: process,
+ * exec generation, frames, and those words of the copy that may be return
+ * addresses into the innermost library (within WCBPF_NEAR_CODE of the innermost
+ * address) or into the program itself (code_start to code_end). So only frames
+ * of these two may be taken from unwinding the copy: others could be those of
+ * another call path with the same id.
+ */
+#define WCBPF_NEAR_CODE (2 << 20)
+struct wcbpf_stack {
+	struct wcbpf_head head;
+	__u64 id;
+	__u32 tgid;
+	__u8 side; /* enum wcbpf_stack_side */
+	__u8 end;  /* enum wcbpf_stack_end */
+	__u16 frame_n;
+	__u32 copy_len;
+	__u32 pad;
+	__u64 code_start, code_end; /* the program's own text, 0 if there is no copy */
+	__u64 regs[WCBPF_REGS_MAX];
+	__u64 frames[WCBPF_STACK_DEPTH_MAX];
+	__u8 copy[WCBPF_STACK_COPY_MAX]; /* head.size ends after copy_len bytes */
+};
+
+enum wcbpf_resource_kind {
+	WCBPF_RES_FILE = 1,   /* mode tells: regular, directory, char, block, fifo */
+	WCBPF_RES_SOCKET = 2,
+	WCBPF_RES_ANON = 3,   /* anonymous inode; fop_kind tells, 0: unknown */
+};
+
+enum wcbpf_fop_kind {
+	WCBPF_FOP_UNKNOWN = 0,
+	WCBPF_FOP_EPOLL = 1,
+	WCBPF_FOP_EVENTFD = 2,
+	WCBPF_FOP_TIMERFD = 3,
+	WCBPF_FOP_SIGNALFD = 4,
+	WCBPF_FOP_INOTIFY = 5,
+	WCBPF_FOP_PIDFD = 6,
+	WCBPF_FOP_FANOTIFY = 7,
+	WCBPF_FOP_IO_URING = 8,
+};
+
+/* What a waited-for file descriptor is; sent once for each id, like a stack. */
+struct wcbpf_resource {
+	struct wcbpf_head head;
+	__u64 id;
+	__u64 ino;
+	__u64 file;	/* address of struct file, and of what it stands for: tell two anonymous files apart */
+	__u64 private_data;
+	__u32 dev;	/* kernel's encoding: major << 20 | minor */
+	__u32 rdev;	/* of a device node, else 0 */
+	__u32 mode;	/* i_mode */
+	__u32 tgid;
+	__s32 fd;
+	__u8 kind;	/* enum wcbpf_resource_kind */
+	__u8 fop_kind;	/* enum wcbpf_fop_kind */
+	__u16 family;	/* sockets: AF_*, 0 unknown */
+	__u16 protocol; /* sockets: IPPROTO_* */
+	__u16 type;	/* sockets: SOCK_* */
+	__u16 local_port, remote_port; /* host byte order */
+	__u8 local_addr[16], remote_addr[16]; /* network byte order; IPv4 in the first four */
+	__u32 generation; /* of the inode: its number is used again */
+	__u32 pad;
+	char name[WCBPF_NAME_LEN]; /* last path component, or the unix socket's path ('@' for abstract) */
+};
+
+struct wcbpf_fork {
+	struct wcbpf_head head;
+	__u32 parent_tid, parent_tgid;
+	__u32 tid, tgid; /* tgid == parent_tgid: a thread, else a process */
+	__u64 start_ns;	 /* the child's start_boottime, with pid it names a process for ever */
+	char comm[WCBPF_COMM_LEN];
+};
+
+struct wcbpf_exec {
+	struct wcbpf_head head;
+	__u32 tid, tgid;
+	__u32 old_tid;	/* of the thread that called execve, before it took over the tgid */
+	__u32 argv_len; /* bytes of argv that follow; arguments end in NUL */
+	__u32 argv_total; /* bytes there were; larger than argv_len: cut */
+	__u32 pad;
+	char comm[WCBPF_COMM_LEN];
+	char argv[WCBPF_ARGV_MAX]; /* head.size ends after argv_len bytes */
+};
+
+#define WCBPF_EXIT_UNKNOWN (-1)
+struct wcbpf_exit {
+	struct wcbpf_head head;
+	__u32 tid, tgid;
+	__s32 exit_code;  /* as wait(2) gives it; WCBPF_EXIT_UNKNOWN: the end was noticed from outside, later */
+	__u32 group_dead; /* 1: the process's last thread */
+};
+
+/* Where a thread's lifetime within the recording went; the four times sum to end_ns - begin_ns. */
+struct wcbpf_thread_totals {
+	struct wcbpf_head head;
+	__u32 tid, tgid;
+	__u64 start_ns; /* of the process: start_boottime of its leader */
+	__u64 begin_ns, end_ns;
+	__u64 oncpu_ns, runnable_ns, blocked_ns;
+	__u64 lost_ns;	/* off-CPU time that was measured and could not be emitted */
+	__u32 interval_n;   /* all that were attempted */
+	__u32 lost_n;	    /* of them not emitted: no room in the ring */
+	__u32 below_min_n;  /* of them shorter than --min: in the times, not emitted */
+	__u32 seeded;	    /* 1: was alive when recording began */
+	__u32 open;	    /* 1: was alive when recording ended */
+	__u32 voluntary_n, involuntary_n; /* switches-out blocked, preempted */
+	__u32 pad;
+	char comm[WCBPF_COMM_LEN];
+};
+
+/* A futex call that blocked has returned. */
+struct wcbpf_futex_result {
+	struct wcbpf_head head;
+	__u32 tid, tgid;
+	__s64 result;
+	__u64 address; /* futex_waitv: of the futex that was woken; 0: none, or another call */
+	__u32 seq; /* of the last interval of that call */
+	__u32 pad;
+};
+
+/* A thread that was there when recording began; comes from the task iterator only. */
+struct wcbpf_seed {
+	struct wcbpf_head head;
+	__u64 start_ns;	 /* of its process, start_boottime */
+	__u64 ustack_id; /* of the stack that userspace is to unwind from regs and the target's memory; 0: none due */
+	__u64 regs[WCBPF_REGS_MAX];
+	__u64 args[6];	 /* of the system call it is in */
+	__u64 switch_n;	 /* times it has left the CPU: unchanged while its stack is */
+	__u32 tid, tgid;
+	__u32 state;	 /* TASK_* bits, 0: running or runnable */
+	__s32 syscall;
+	char comm[WCBPF_COMM_LEN];
+};
+
+/* Losses and oddities, one counter each, per CPU. */
+enum wcbpf_counter {
+	WCBPF_CNT_INTERVALS,	      /* attempted */
+	WCBPF_CNT_EMITTED,	      /* intervals that reached the ring */
+	WCBPF_CNT_BELOW_MIN,
+	WCBPF_CNT_LOST_RING_FULL,     /* intervals */
+	WCBPF_CNT_LOST_STACK_BODY,    /* stack bodies that found no room */
+	WCBPF_CNT_LOST_RESOURCE_BODY,
+	WCBPF_CNT_LOST_LIFECYCLE,     /* fork, exec, exit, thread totals */
+	WCBPF_CNT_LOST_FUTEX_RESULT,
+	WCBPF_CNT_THREADS_FULL,	      /* threads that could not be followed */
+	WCBPF_CNT_WAKE_UNSEEN,
+	WCBPF_CNT_CLOCK_BACK,	      /* intervals discarded: end before start */
+	WCBPF_CNT_UNBALANCED,	      /* intervals whose switch-out was not seen: their time is in lost_ns */
+	WCBPF_CNT_INFERRED,	      /* intervals whose switch-in was not seen, see WCBPF_IV_IN_INFERRED */
+	WCBPF_CNT_MAX,
+};
+
+/* What a system call's arguments mean to the programs: one word of cfg_syscall_class. */
+#define WCBPF_SC_FD(arg) ((arg) + 1)	   /* bits 0-3: the file descriptor is argument arg; 0: none */
+#define WCBPF_SC_FD_MASK 0xf
+#define WCBPF_SC_TIMEOUT(kind, arg) (((kind) << 4) | ((arg) << 8)) /* bits 4-7 kind, 8-11 argument */
+#define WCBPF_SC_TIMEOUT_KIND(c) (((c) >> 4) & 0xf)
+#define WCBPF_SC_TIMEOUT_ARG(c) (((c) >> 8) & 0xf)
+#define WCBPF_SC_FUTEX (1 << 12)	   /* futex(2) */
+#define WCBPF_SC_FUTEX2 (1 << 13)	   /* futex_wait, futex_waitv, futex_requeue: results, no owner */
+#define WCBPF_SC_WAITV (1 << 15)	   /* argument 0: struct futex_waitv[argument 1] */
+#define WCBPF_SC_POLL (1 << 14)		   /* argument 0: struct pollfd[argument 1] */
+enum wcbpf_timeout_kind {
+	WCBPF_TIMEOUT_NONE = 0,
+	WCBPF_TIMEOUT_TIMESPEC = 1, /* pointer */
+	WCBPF_TIMEOUT_TIMEVAL = 2,  /* pointer */
+	WCBPF_TIMEOUT_MS = 3,	    /* value, negative: none */
+};
+
+enum wcbpf_iter_mode {
+	WCBPF_ITER_LEARN, /* fill in what wcbpf_rt learns from wcbpf's own task */
+	WCBPF_ITER_SEED,  /* take up the threads that are in scope: struct wcbpf_seed each */
+	WCBPF_ITER_CLOSE, /* end of recording: open intervals, totals */
+};
+
+/* What the programs do. */
+enum wcbpf_on {
+	WCBPF_OFF,
+	WCBPF_ON,
+	WCBPF_CLOSING, /* after end_ns: a thread that comes back ends its open interval, for its stack is about to go */
+};
+
+/* Run-time state shared by mapping the object's .bss. */
+struct wcbpf_rt {
+	__u32 on;		/* enum wcbpf_on */
+	__u32 iter_mode;	/* enum wcbpf_iter_mode */
+	__u64 begin_ns, end_ns; /* of the recording */
+	__u64 learned_ns;	/* the programs' clock during WCBPF_ITER_LEARN */
+	__u64 pidns;		/* our PID namespace's address */
+	__u32 pidns_level;
+	__u32 self_tgid;	/* kernel-wide */
+	__s32 learn_fds[WCBPF_FOPS_MAX];  /* in: files of our own, by enum wcbpf_fop_kind; -1: none */
+	__u64 fops[WCBPF_FOPS_MAX];	  /* out: their f_op */
+	/* Thread flag bits that are set from a switch until the return to user mode: tell one system call from the next. */
+	__u64 same_call_mask;
+	/* Bit of the preempt count that is set in hard interrupts alone; 0: the tracepoints must tell. */
+	__u32 hardirq_mask;
+	__u32 hardirq_bits, hardirq_n; /* calibration: set in all of n hard interrupts (starts with all ones) */
+	__u32 task_bits;	       /* calibration: set in some task's switch */
+	__u32 calibrating;	/* record flags of our second thread's blocking switches */
+	__u32 calibration_n;
+	__u64 calibration_flags[16];
+};
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct wcbpf_head) == 16, "wire layout");
+_Static_assert(sizeof(struct wcbpf_interval) == 192, "wire layout");
+_Static_assert(sizeof(struct wcbpf_stack) == 56 + 8 * (WCBPF_REGS_MAX + WCBPF_STACK_DEPTH_MAX) + WCBPF_STACK_COPY_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_resource) == 184, "wire layout");
+_Static_assert(sizeof(struct wcbpf_fork) == 56, "wire layout");
+_Static_assert(sizeof(struct wcbpf_exec) == 56 + WCBPF_ARGV_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
+_Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
+_Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
+_Static_assert(sizeof(struct wcbpf_seed) == 120 + 8 * WCBPF_REGS_MAX, "wire layout");
+#endif

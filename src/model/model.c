@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Plain arrays, appended to and never removed from: an index is a name for
+ * the whole life of the model, and 4 Mi waits cost what 4 Mi structs cost.
+ * Only events (ops, waits, links) are capped; rows, threads and stacks carry
+ * the totals, which stay right beyond the cap, and are few.
+ */
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/map.h"
+#include "util/vec.h"
+
+/* The cap of 4 Mi events promises 400 MB, strings and all. */
+#define INDEX_24_MAX 0xffffffu /* rows and wakers: a wait refers to them in 24 bits */
+
+_Static_assert(sizeof(struct model_wait) <= 80, "a wait is what a recording holds most of");
+_Static_assert(sizeof(struct model_op) <= 88, "events share one cap");
+_Static_assert(sizeof(struct model_link) <= 80, "events share one cap");
+
+/* Appends a zeroed entry to one of the model's vectors. */
+#define APPEND(m, name, ret)                                                              \
+	({                                                                                \
+		int _a = (m)->name##_n >= UINT32_MAX ? -ENOMEM :                          \
+			 VEC_RESERVE((m)->name##s, (m)->name##_cap, (m)->name##_n + 1);   \
+		if (_a == 0) {                                                            \
+			memset(&(m)->name##s[(m)->name##_n], 0, sizeof((m)->name##s[0])); \
+			*(ret) = (uint32_t)(m)->name##_n++;                               \
+		}                                                                         \
+		_a;                                                                       \
+	})
+
+/* "processes" is no plain plural of "process". */
+static int process_append(struct model *m, uint32_t *ret)
+{
+	if (m->process_n >= UINT32_MAX || VEC_RESERVE(m->processes, m->process_cap, m->process_n + 1) < 0)
+		return -ENOMEM;
+	m->processes[m->process_n] = (struct model_process){ 0 };
+	*ret = (uint32_t)m->process_n++;
+	return 0;
+}
+
+static int blanks_append(struct model *m)
+{
+	uint32_t none;
+
+	if (APPEND(m, op, &none) < 0 || APPEND(m, wait, &none) < 0 || APPEND(m, link, &none) < 0 ||
+	    APPEND(m, row, &none) < 0 || APPEND(m, thread, &none) < 0 || process_append(m, &none) < 0 ||
+	    APPEND(m, waker, &none) < 0 || APPEND(m, stack, &none) < 0 || APPEND(m, module, &none) < 0)
+		return -ENOMEM;
+	/* A reader that follows a 0 meets "none", not system call 0 or a wake at time 0. */
+	m->rows[0].syscall = -1;
+	m->waits[0].wake_ns = -1;
+	return 0;
+}
+
+int model_new(struct model **ret)
+{
+	_cleanup_(model_freep) struct model *m = calloc(1, sizeof(*m));
+
+	if (!m || strtab_new(&m->strings) < 0 || map_new(&m->waker_ids) < 0 || blanks_append(m) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+struct model *model_free(struct model *m)
+{
+	if (!m)
+		return NULL;
+	for (size_t i = 0; i < m->stack_n; i++)
+		free(m->stacks[i].frames);
+	free(m->ops);
+	free(m->waits);
+	free(m->links);
+	free(m->rows);
+	free(m->threads);
+	free(m->processes);
+	free(m->wakers);
+	map_free(m->waker_ids);
+	free(m->stacks);
+	free(m->modules);
+	strtab_free(m->strings);
+	free(m);
+	return NULL;
+}
+
+size_t model_event_n(const struct model *m)
+{
+	return m->op_n + m->wait_n + m->link_n - 3;
+}
+
+static bool event_has_place(struct model *m)
+{
+	if (!m->event_cap || model_event_n(m) < m->event_cap)
+		return true;
+	m->integrity.dropped_events++;
+	return false;
+}
+
+int model_op_add(struct model *m, uint32_t *ret)
+{
+	return event_has_place(m) ? APPEND(m, op, ret) : -ENOSPC;
+}
+
+int model_wait_add(struct model *m, uint32_t *ret)
+{
+	return event_has_place(m) ? APPEND(m, wait, ret) : -ENOSPC;
+}
+
+int model_link_add(struct model *m, uint32_t *ret)
+{
+	return event_has_place(m) ? APPEND(m, link, ret) : -ENOSPC;
+}
+
+int model_row_add(struct model *m, uint32_t *ret)
+{
+	if (m->row_n > INDEX_24_MAX)
+		return -ENOMEM;
+	return APPEND(m, row, ret);
+}
+
+int model_thread_add(struct model *m, uint32_t *ret)
+{
+	return APPEND(m, thread, ret);
+}
+
+int model_process_add(struct model *m, uint32_t *ret)
+{
+	return process_append(m, ret);
+}
+
+int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret)
+{
+	uint32_t stack;
+
+	if (APPEND(m, stack, &stack) < 0)
+		return -ENOMEM;
+	m->stacks[stack].side = side;
+	*ret = stack;
+	return 0;
+}
+
+int model_module_add(struct model *m, uint32_t *ret)
+{
+	return APPEND(m, module, ret);
+}
+
+/* A waker's numbers stay while its name may change: those of one number are chained. */
+int model_waker_intern(struct model *m, uint32_t pid, uint32_t tid, uint32_t comm_id, uint32_t *ret)
+{
+	uint64_t key = (uint64_t)pid << 32 | tid, newest = 0;
+	uint32_t w;
+
+	map_get(m->waker_ids, key, &newest);
+	for (w = (uint32_t)newest; w; w = m->wakers[w].next) {
+		if (m->wakers[w].comm_id == comm_id) {
+			*ret = w;
+			return 0;
+		}
+	}
+	if (m->waker_n > INDEX_24_MAX || map_put(m->waker_ids, key, newest) < 0 || APPEND(m, waker, &w) < 0)
+		return -ENOMEM;
+	m->wakers[w] = (struct model_waker){ .pid = pid, .tid = tid, .comm_id = comm_id, .next = (uint32_t)newest };
+	map_put(m->waker_ids, key, w); /* replaces a value: takes no memory */
+	*ret = w;
+	return 0;
+}
+
+bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_t *ret_pid, uint32_t *ret_tid,
+		      uint32_t *ret_comm_id)
+{
+	if (w->waker && w->waker < m->thread_n) {
+		*ret_pid = m->threads[w->waker].pid;
+		*ret_tid = m->threads[w->waker].tid;
+		*ret_comm_id = m->threads[w->waker].comm_id;
+		return true;
+	}
+	if (!w->outside_waker || w->outside_waker >= m->waker_n)
+		return false;
+	*ret_pid = m->wakers[w->outside_waker].pid;
+	*ret_tid = m->wakers[w->outside_waker].tid;
+	*ret_comm_id = m->wakers[w->outside_waker].comm_id;
+	return true;
+}
+
+int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n)
+{
+	struct model_frame *copy = NULL;
+	struct model_stack *s;
+	uint32_t ended_id;
+
+	if (!stack || stack >= m->stack_n || n > UINT32_MAX)
+		return -EINVAL;
+	if (strtab_intern(m->strings, ended, &ended_id) < 0)
+		return -ENOMEM;
+	if (n) {
+		copy = reallocarray(NULL, n, sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, frames, n * sizeof(*copy));
+	}
+	s = &m->stacks[stack];
+	free(s->frames);
+	s->frames = copy;
+	s->frame_n = (uint32_t)n;
+	s->ended_id = ended_id;
+	s->resolved = true;
+	return 0;
+}
+
+/* Each interval once, however much of it was lost. Counters read from a file need not fit each other. */
+uint64_t model_lost_stack_traces(const struct model *m)
+{
+	const struct model_integrity *i = &m->integrity;
+	uint64_t stacks = i->lost_stack_bodies + i->failed_kernel_stacks + i->failed_user_stacks;
+
+	stacks -= i->repeated_stack_losses < stacks ? i->repeated_stack_losses : 0;
+	return i->lost_ring_full + i->lost_unprocessed + i->lost_clock_back + stacks;
+}
+
+bool model_is_complete(const struct model *m)
+{
+	const struct model_integrity *i = &m->integrity;
+
+	return !model_lost_stack_traces(m) && !i->lost_lifecycle && !i->lost_futex_results && !i->lost_resources &&
+	       !i->lost_map_full && !i->lost_recursion && !i->lost_mappings && !i->unbalanced && !i->dropped_events;
+}

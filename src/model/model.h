@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * The in-memory model of one recording: threads, processes, ops, waits, rows,
+ * stacks and modules, with one string table. No I/O, no clock.
+ *
+ * Times are ns since the epoch of the recording (relative time 0) and lie in
+ * [0, end_ns]. Objects refer to each other by index into the model's vectors;
+ * index 0 of every vector is a blank "none" entry, so 0 never names anything
+ * and a real op's index is its id in a dump that wcbpf wrote. String ids are
+ * ids of model.strings; 0 is "".
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/cleanup.h"
+#include "util/strtab.h"
+
+enum op_kind { OP_CALL, OP_CALL_EXEC, OP_LAZY, OP_EXEC, OP_EXEC_PHASE, OP_SERVICE_START, OP_SESSION_PHASE, OP_IO, OP_INTERNAL, OP_KIND_MAX };
+enum work_type { WORK_ENGINE, WORK_USER, WORK_EXTERNAL, WORK_TYPE_MAX };
+enum op_outcome { OUTCOME_NONE, OUTCOME_HIT, OUTCOME_EXECUTED, OUTCOME_JOINED, OUTCOME_DO_NOT_CACHE, OUTCOME_OK, OUTCOME_ERROR, OUTCOME_CANCELED, OP_OUTCOME_MAX };
+enum link_kind { LINK_NESTED_CLIENT, LINK_RESULT, LINK_REUSED_RESULT, LINK_KIND_MAX };
+
+/* Why a thread waited. The first seven are wcprof's own words. */
+enum wait_reason {
+	REASON_CALL_EXEC, REASON_SINGLEFLIGHT, REASON_LAZY, REASON_SERVICE, REASON_LOCK, REASON_EXEC, REASON_IO,
+	REASON_SYNC, REASON_SLEEP, REASON_POLL, REASON_CPU, REASON_FAULT, REASON_STOPPED, REASON_SIGNAL, REASON_OTHER,
+	REASON_MAX,
+};
+enum wait_outcome { WAIT_OUTCOME_NONE, WAIT_WOKEN, WAIT_TIMEOUT, WAIT_INTERRUPTED, WAIT_KILLED, WAIT_OUTCOME_MAX };
+enum waker_ctx { WAKER_NONE, WAKER_UNKNOWN, WAKER_TASK, WAKER_TIMER, WAKER_DISK, WAKER_NET, WAKER_IRQ, WAKER_CTX_MAX };
+/* Why a mutex's owner is not known, when that is known. */
+enum owner_unknown {
+	OWNER_UNKNOWN_NONE, OWNER_UNKNOWN_FAULT, OWNER_UNKNOWN_BEGAN_BEFORE, OWNER_UNKNOWN_NO_THREAD, OWNER_UNKNOWN_MAX,
+};
+enum { CLIPPED_BEFORE = 1, CLIPPED_AFTER = 2 }; /* bits of clipped */
+
+/* The words of FORMATS for each enum, and back; *_parse gives -EINVAL for a word that is none. */
+const char *op_kind_name(enum op_kind k);
+const char *work_type_name(enum work_type w);
+const char *op_outcome_name(enum op_outcome o);	    /* "" for NONE */
+const char *link_kind_name(enum link_kind k);
+const char *wait_reason_name(enum wait_reason r);
+const char *wait_outcome_name(enum wait_outcome o); /* "" for NONE */
+const char *waker_ctx_name(enum waker_ctx c);	    /* "" for NONE */
+const char *owner_unknown_name(enum owner_unknown u); /* "" for NONE */
+int op_kind_parse(const char *word, enum op_kind *ret);
+int work_type_parse(const char *word, enum work_type *ret);
+int op_outcome_parse(const char *word, enum op_outcome *ret);
+int link_kind_parse(const char *word, enum link_kind *ret);
+int wait_reason_parse(const char *word, enum wait_reason *ret);
+int wait_outcome_parse(const char *word, enum wait_outcome *ret);
+int waker_ctx_parse(const char *word, enum waker_ctx *ret);
+int owner_unknown_parse(const char *word, enum owner_unknown *ret);
+
+/* A timed interval: of a process (OP_EXEC), of one program in it (OP_EXEC_PHASE), of a thread (OP_INTERNAL), or any op of a dump. */
+struct model_op {
+	uint64_t id;	 /* as in the dump; equals the index if wcbpf recorded it */
+	int64_t start_ns, end_ns;
+	uint64_t result;
+	uint32_t parent; /* op index, 0: none */
+	uint32_t class_id, ident_id, client_id, meta_id; /* strings */
+	uint32_t pid, tid;
+	int32_t exit_status; /* as wait(2) gives it; only if has_exit_status */
+	uint8_t kind, work, outcome; /* enums above */
+	uint8_t clipped;	 /* CLIPPED_* */
+	bool open;		 /* not ended when the recording did; end_ns is that moment */
+	bool has_exit_status;
+	bool unwound;
+};
+
+/*
+ * What waits of one sort have in common, and their totals. The totals count
+ * every interval of the recording, also those that found no place in waits.
+ */
+struct model_row {
+	uint64_t count;	      /* off-CPU intervals */
+	uint64_t blocked_ns, runnable_ns;
+	uint32_t kstack, ustack; /* stack indexes */
+	uint32_t comm_id;	 /* string: thread name */
+	uint32_t kind_id;	 /* string: wait_kind, 0: unknown */
+	int32_t syscall;	 /* -1: none */
+	uint32_t state;		 /* kernel task state bits; 0: runnable */
+	uint32_t futex_op;	 /* operation and flags as given to futex(), only if has_futex_op */
+	uint8_t reason;		 /* enum wait_reason */
+	bool has_futex_op;
+};
+
+/* One system call's blocking (or one stretch of blocking outside any). blocked + runnable + on-CPU = end - start. */
+struct model_wait {
+	int64_t start_ns, end_ns;
+	int64_t blocked_ns, runnable_ns;
+	int64_t wake_ns;	/* -1: unknown */
+	int64_t timeout_ns;	/* what the call asked for, as given: relative or absolute; only if has_timeout */
+	uint32_t row : 24;	/* row index; of its longest interval */
+	uint32_t outcome : 4;	/* enum wait_outcome */
+	uint32_t ctx : 4;	/* enum waker_ctx */
+	uint32_t op;		/* op index of the waiter */
+	uint32_t target;	/* op index, 0: none */
+	uint32_t ident_id;	/* string: the named resource */
+	uint32_t thread;	/* thread index, 0 in a dump without threads */
+	uint32_t waker;		/* thread index, 0: none or not a thread of the recording */
+	uint32_t outside_waker : 24; /* waker index, of one that is no thread of the recording; 0: none. See model_wait_waker() */
+	uint32_t clipped : 2;	/* CLIPPED_* */
+	uint32_t owner_unknown : 4; /* enum owner_unknown, NONE if owner_tid is set */
+	uint32_t has_timeout : 1;
+	uint32_t owner_tid;	/* 0: unknown */
+};
+
+/* Who woke a thread of the recording without being one: of another process, of the kernel. Numbers 0: not visible to us. */
+struct model_waker {
+	uint32_t pid, tid;
+	uint32_t comm_id; /* string: its name at that time, 0: unknown */
+	uint32_t next;	  /* private: the same numbers under another name */
+};
+
+struct model_link {
+	int64_t start_ns, end_ns;
+	uint32_t from;	/* op index */
+	uint32_t to;	/* op index, 0: none */
+	uint32_t ident_id;
+	uint8_t kind;
+	uint64_t result;
+};
+
+struct model_thread {
+	uint32_t pid, tid;
+	uint32_t process; /* process index */
+	uint32_t comm_id; /* latest name */
+	uint32_t op;	  /* its OP_INTERNAL, 0: none */
+	int64_t begin_ns, end_ns;
+	uint64_t oncpu_ns, runnable_ns, blocked_ns, lost_ns; /* sum = end_ns - begin_ns when has_totals */
+	uint32_t interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
+	uint8_t clipped;
+	bool has_totals;
+};
+
+struct model_process {
+	uint32_t pid;
+	uint64_t start_time_ns; /* boottime, with pid its identity; 0: unknown */
+	uint32_t key_id;  /* string "pid:starttime" */
+	uint32_t comm_id;
+	uint32_t op;	  /* its OP_EXEC */
+	uint32_t phase;	  /* its present OP_EXEC_PHASE */
+};
+
+struct model_frame {
+	uint64_t address; /* relative to the module, as its ELF file counts (st_value); absolute if module is 0 */
+	uint32_t module;  /* module index, 0: unknown */
+	uint32_t name_id; /* string: symbol, 0: unknown */
+	uint32_t offset;  /* bytes from the symbol's start */
+};
+
+enum stack_side { STACK_KERNEL, STACK_USER };
+struct model_stack {
+	struct model_frame *frames; /* innermost first, owned by the model */
+	uint32_t frame_n;
+	uint8_t side;
+	bool resolved;	   /* false: referred to, but its body never came */
+	uint32_t ended_id; /* string: complete, guessed, truncated, fp, or the failure */
+};
+
+struct model_module {
+	uint32_t path_id;     /* string: as the target saw it, "[kernel]", "[vdso]" */
+	uint32_t build_id_id; /* string, hex */
+	uint64_t bias;	      /* of one of its mappings: address - bias is file-relative */
+};
+
+/* Losses, named as in the summary's capture_integrity object. All zero in a clean run. */
+struct model_integrity {
+	uint64_t attempted;	   /* intervals measured; = recorded + below_min + lost_* */
+	uint64_t recorded;	   /* intervals that reached the model's totals */
+	uint64_t below_min;	   /* shorter than --min, not a loss */
+	uint64_t lost_ring_full;
+	uint64_t lost_unprocessed; /* reached userspace, could not be used (damaged, no memory) */
+	uint64_t lost_clock_back;
+	uint64_t lost_stack_bodies; /* intervals whose stack's body was lost */
+	uint64_t failed_kernel_stacks, failed_user_stacks; /* intervals without, for which one was due */
+	uint64_t repeated_stack_losses; /* what those three count again: an interval in n of them, n - 1 */
+	uint64_t lost_lifecycle, lost_futex_results, lost_resources;
+	uint64_t lost_map_full;	   /* threads that could not be followed */
+	uint64_t lost_recursion;   /* program runs the kernel skipped */
+	uint64_t lost_mappings;	   /* mmap records */
+	uint64_t unmatched_wakes;  /* intervals that ended without a seen wake */
+	uint64_t inferred_switches; /* switches to a CPU that were not seen; their time is the kernel's account of the thread */
+	uint64_t unbalanced;	   /* switches from a CPU that were not seen: an interval each, its time in lost_ns */
+	uint64_t dropped_events;   /* dump events over the event cap; totals still count them */
+	uint64_t truncated_stacks;
+};
+
+struct model {
+	struct strtab *strings;
+	struct model_op *ops;
+	struct model_wait *waits;
+	struct model_link *links;
+	struct model_row *rows;
+	struct model_thread *threads;
+	struct model_process *processes;
+	struct model_waker *wakers;
+	struct model_stack *stacks;
+	struct model_module *modules;
+	size_t op_n, wait_n, link_n, row_n, thread_n, process_n, waker_n, stack_n, module_n; /* blank entry 0 included */
+	int64_t epoch_unix_ns;
+	int64_t end_ns; /* relative time of the dump */
+	size_t event_cap; /* most ops + waits + links kept; 0: no cap */
+	struct model_integrity integrity;
+	/* capacities and the wakers by their numbers, private */
+	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, process_cap, waker_cap, stack_cap, module_cap;
+	struct map *waker_ids;
+};
+
+/* Makes an empty model (blank entries only). 0, -ENOMEM. */
+int model_new(struct model **ret);
+struct model *model_free(struct model *m); /* NULL-safe, gives NULL */
+DEFINE_CLEANUP(struct model *, model_free)
+
+/*
+ * Append a zeroed entry and give its index. Pointers into a vector are valid
+ * until the next append to it. 0, -ENOMEM; for ops, waits and links -ENOSPC
+ * when event_cap is reached (counted in integrity.dropped_events).
+ */
+int model_op_add(struct model *m, uint32_t *ret);
+int model_wait_add(struct model *m, uint32_t *ret);
+int model_link_add(struct model *m, uint32_t *ret);
+int model_row_add(struct model *m, uint32_t *ret);
+int model_thread_add(struct model *m, uint32_t *ret);
+int model_process_add(struct model *m, uint32_t *ret);
+int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret);
+int model_module_add(struct model *m, uint32_t *ret);
+
+/* The entry of one who is no thread of the recording; each is there once. 0, -ENOMEM. */
+int model_waker_intern(struct model *m, uint32_t pid, uint32_t tid, uint32_t comm_id, uint32_t *ret);
+/* Who woke it, thread of the recording or not. False, outputs untouched, if unknown; a number or name may still be 0. */
+bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_t *ret_pid, uint32_t *ret_tid,
+		      uint32_t *ret_comm_id);
+
+/* Gives a stack its frames (copied) and how it ended. 0, -ENOMEM. */
+int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n);
+
+/* Ops, waits and links that the dump will hold. */
+size_t model_event_n(const struct model *m);
+/* Intervals whose record or stack was lost: the N of the lane's WARNING line. */
+uint64_t model_lost_stack_traces(const struct model *m);
+/* True if nothing at all was lost. below_min, truncated stacks and unmatched wakes are no loss. */
+bool model_is_complete(const struct model *m);
