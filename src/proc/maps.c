@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A PID has a list of images, newest first: address spaces one after another,
+ * each from a fork or an exec to the next exec or the exit. So a reused PID
+ * never sees the mappings of the process before, and the dead keep theirs.
+ *
+ * Records come from several rings and may arrive a little late. So each of
+ * them is put where its time belongs, not at the end: an image is split at the
+ * time of an exec, and what is known to have begun after it moves on.
+ */
+#include "proc/proc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proc/maps-file.h"
+#include "proc/maps-image.h"
+#include "proc/maps-line.h"
+#include "proc/read.h"
+#include "util/cleanup.h"
+#include "util/map.h"
+#include "util/strtab.h"
+#include "util/vec.h"
+
+#define MAPS_TEXT_MAX (256u << 20)
+
+struct process {
+	struct image *newest;
+};
+
+struct proc_maps {
+	struct map *processes; /* by PID */
+	struct maps_files *files;
+	struct strtab *names; /* of mappings without a file */
+};
+
+DEFINE_CLEANUP(struct proc_maps *, proc_maps_free)
+DEFINE_CLEANUP(struct image *, image_free)
+
+int proc_maps_new(struct proc_maps **ret)
+{
+	_cleanup_(proc_maps_freep) struct proc_maps *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = map_new(&m->processes);
+	if (!err)
+		err = strtab_new(&m->names);
+	if (!err)
+		err = maps_files_new(&m->files);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+static void process_free(struct process *p)
+{
+	while (p->newest) {
+		struct image *older = p->newest->older;
+
+		image_free(p->newest);
+		p->newest = older;
+	}
+	free(p);
+}
+
+struct proc_maps *proc_maps_free(struct proc_maps *m)
+{
+	uint64_t pid, p;
+
+	if (!m)
+		return NULL;
+	for (size_t at = 0; m->processes && map_next(m->processes, &at, &pid, &p);)
+		process_free((struct process *)(uintptr_t)p);
+	map_free(m->processes);
+	maps_files_free(m->files);
+	strtab_free(m->names);
+	free(m);
+	return NULL;
+}
+
+/* ---- processes and their images ---- */
+
+static int process_get(struct proc_maps *m, uint32_t pid, struct process **ret)
+{
+	_cleanup_(freep) struct process *fresh = NULL;
+	struct process *p = map_get_ptr(m->processes, pid);
+	int err;
+
+	if (!p) {
+		p = fresh = calloc(1, sizeof(*fresh));
+		if (!fresh)
+			return -ENOMEM;
+		err = map_put_ptr(m->processes, pid, fresh);
+		if (err)
+			return err;
+		TAKE_PTR(fresh);
+	}
+	*ret = p;
+	return 0;
+}
+
+static struct image *image_at(const struct process *p, uint64_t time_ns)
+{
+	for (struct image *i = p->newest; i; i = i->older)
+		if (i->from_ns <= time_ns)
+			return time_ns < i->until_ns ? i : NULL;
+	return NULL;
+}
+
+/* A new image from time_ns on, between its neighbours in time; the one that held then ends. */
+static int image_begin(struct process *p, uint64_t time_ns, struct image **ret)
+{
+	_cleanup_(image_freep) struct image *fresh = NULL;
+	struct image **at = &p->newest;
+	uint64_t until_ns = UINT64_MAX;
+	int err;
+
+	for (; *at && (*at)->from_ns > time_ns; at = &(*at)->older)
+		until_ns = (*at)->from_ns;
+	if (*at && time_ns < (*at)->until_ns)
+		until_ns = (*at)->until_ns;
+	err = image_new(time_ns, until_ns, &fresh);
+	if (err)
+		return err;
+	if (*at && time_ns < (*at)->until_ns) {
+		err = image_cut(*at, time_ns, fresh);
+		if (err)
+			return err;
+		image_shrink(*at);
+	}
+	fresh->older = *at;
+	*ret = *at = TAKE_PTR(fresh);
+	return 0;
+}
+
+/*
+ * The image a record of time_ns goes to. One that comes before everything we
+ * know of the process belongs to the oldest; one after its end, to a new process.
+ */
+static int image_for(struct process *p, uint64_t time_ns, struct image **ret)
+{
+	struct image *i = image_at(p, time_ns), *later = NULL;
+
+	if (i) {
+		*ret = i;
+		return 0;
+	}
+	for (struct image *j = p->newest; j && j->from_ns > time_ns; j = j->older)
+		later = j;
+	if (later) {
+		*ret = later;
+		return 0;
+	}
+	return image_begin(p, time_ns, ret);
+}
+
+/* ---- mappings ---- */
+
+/* The file or the name of what was seen; the mapping's times are left to image_add. */
+static int mapping_make(struct proc_maps *m, const struct maps_sighting *seen, uint64_t start, uint64_t end,
+			uint64_t pgoff, struct proc_mapping *ret)
+{
+	struct proc_mapping map = { .start = start, .end = end, .pgoff = pgoff };
+	uint32_t id;
+	int err;
+
+	if (seen->ino) {
+		err = maps_files_get(m->files, seen, &map.file);
+		if (err)
+			return err;
+		map.name = map.file->path;
+	} else {
+		err = strtab_intern(m->names, seen->path[0] ? seen->path : "//anon", &id);
+		if (err)
+			return err;
+		map.name = (char *)strtab_str(m->names, id);
+	}
+	*ret = map;
+	return 0;
+}
+
+static bool is_wanted(const struct maps_line *l)
+{
+	return l->exec || !strcmp(l->name, "[vdso]");
+}
+
+/* The wanted lines of a maps text (which is written to), malloc'd; those that can't be parsed are left out. */
+static int parse_maps(char *text, size_t n, struct maps_line **ret, size_t *ret_n)
+{
+	_cleanup_(freep) struct maps_line *lines = NULL;
+	size_t line_n = 0, cap = 0;
+	char *end = text + n;
+
+	for (char *p = text, *nl; p < end; p = nl + 1) {
+		struct maps_line l;
+
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			nl = end; /* there is a NUL, not a part of the text */
+		if (maps_line_parse(p, (size_t)(nl - p), &l) || !is_wanted(&l))
+			continue;
+		if (VEC_RESERVE(lines, cap, line_n + 1) < 0)
+			return -ENOMEM;
+		lines[line_n++] = l;
+	}
+	*ret = TAKE_PTR(lines);
+	*ret_n = line_n;
+	return 0;
+}
+
+/* Ends what image had that is not among the n mappings now; newer knowledge than time_ns is left alone. */
+static int end_missing(struct image *image, uint64_t time_ns, const struct image *now)
+{
+	for (size_t i = image->live.n; i-- > 0;) {
+		int err;
+
+		if (image->live.v[i].from_ns >= time_ns || image_has(now, &image->live.v[i]))
+			continue;
+		err = image_end_live(image, i, time_ns);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_lines(struct proc_maps *m, uint32_t pid, const struct maps_line *lines, size_t n, struct image *now)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct maps_line *l = &lines[i];
+		struct maps_sighting seen = { pid, l->start, l->end, l->maj, l->min, l->ino, l->name };
+		struct proc_mapping map;
+		int err = mapping_make(m, &seen, l->start, l->end, l->pgoff, &map);
+
+		if (!err)
+			err = image_add(now, map);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
+{
+	_cleanup_(image_freep) struct image *now = NULL;
+	_cleanup_(freep) char *text = NULL;
+	_cleanup_(freep) struct maps_line *lines = NULL;
+	struct process *p;
+	struct image *image;
+	size_t text_n, n;
+	int err = read_pid_file(pid, "maps", MAPS_TEXT_MAX, &text, &text_n);
+
+	if (err)
+		return err;
+	if (!text_n)
+		return -ESRCH; /* a zombie or a kernel thread has no memory */
+	err = parse_maps(text, text_n, &lines, &n);
+	if (!err)
+		err = image_new(0, UINT64_MAX, &now);
+	if (!err)
+		err = add_lines(m, pid, lines, n, now);
+	if (!err)
+		err = process_get(m, pid, &p);
+	if (err)
+		return err;
+	/* It is alive, so an image that has ended is another's. */
+	if (p->newest && p->newest->until_ns != UINT64_MAX && from_ns < p->newest->until_ns)
+		from_ns = p->newest->until_ns;
+	/* What is there now is the newest's, also when the asked time lies in an earlier one. */
+	if (p->newest && from_ns < p->newest->from_ns)
+		from_ns = p->newest->from_ns;
+	err = image_for(p, from_ns, &image);
+	if (!err)
+		err = end_missing(image, from_ns, now);
+	for (size_t i = 0; !err && i < now->live.n; i++) {
+		now->live.v[i].from_ns = from_ns;
+		err = image_add(image, now->live.v[i]);
+	}
+	return err;
+}
+
+int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
+		  uint32_t maj, uint32_t min, uint64_t ino, const char *path)
+{
+	_cleanup_(freep) char *name = strdup(path);
+	struct proc_mapping map;
+	struct process *p;
+	struct image *image;
+	uint64_t end;
+	int err;
+
+	if (!name)
+		return -ENOMEM;
+	if (!len || __builtin_add_overflow(start, len, &end))
+		return -EINVAL;
+	if (ino)
+		maps_name_trim(name);
+	/* The kernel may have merged it with a neighbour: then map_files has no such entry and the path serves. */
+	err = mapping_make(m, &(struct maps_sighting){ pid, start, end, maj, min, ino, name }, start, end, pgoff, &map);
+	if (!err)
+		err = process_get(m, pid, &p);
+	if (!err)
+		err = image_for(p, time_ns, &image);
+	if (err)
+		return err;
+	map.from_ns = time_ns;
+	return image_add(image, map);
+}
+
+int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t time_ns)
+{
+	struct process *from = map_get_ptr(m->processes, parent), *p;
+	const struct image *have = from ? image_at(from, time_ns) : NULL;
+	struct image *image;
+	int err;
+
+	if (pid == parent)
+		return -EINVAL;
+	err = process_get(m, pid, &p);
+	if (!err)
+		err = image_begin(p, time_ns, &image);
+	for (size_t i = 0; !err && have && i < have->live.n + have->past.n; i++) {
+		struct proc_mapping map =
+			i < have->live.n ? have->live.v[i] : have->past.v[i - have->live.n];
+
+		if (!mapping_holds(&map, time_ns))
+			continue;
+		map.from_ns = time_ns;
+		err = image_add(image, map);
+	}
+	return err;
+}
+
+void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+{
+	struct process *p;
+	struct image *image;
+
+	if (!process_get(m, pid, &p) && !image_begin(p, time_ns, &image))
+		return;
+	/* No memory for the new image: the old one's names must not stand for the new program's. */
+	proc_maps_exit(m, pid, time_ns);
+}
+
+void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+{
+	struct process *p = map_get_ptr(m->processes, pid);
+	struct image *image = p ? image_at(p, time_ns) : NULL;
+
+	if (!image)
+		return;
+	image_cut(image, time_ns, NULL); /* can't fail without a next one */
+	image_shrink(image);
+}
+
+const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr)
+{
+	const struct process *p = map_get_ptr(m->processes, pid);
+	const struct image *i = p ? image_at(p, time_ns) : NULL;
+
+	return i ? image_find(i, time_ns, addr) : NULL;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct proc_mapping *a = *(const struct proc_mapping *const *)pa;
+	const struct proc_mapping *b = *(const struct proc_mapping *const *)pb;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+int proc_maps_each(const struct proc_maps *m, uint32_t pid, uint64_t time_ns,
+		   int (*f)(void *arg, const struct proc_mapping *map), void *arg)
+{
+	const struct process *p = map_get_ptr(m->processes, pid);
+	const struct image *image = p ? image_at(p, time_ns) : NULL;
+	_cleanup_(freep) const struct proc_mapping **held = NULL;
+	size_t n = 0;
+
+	if (!image)
+		return 0;
+	held = calloc(image->live.n + image->past.n + 1, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	for (size_t i = 0; i < image->live.n; i++)
+		if (mapping_holds(&image->live.v[i], time_ns))
+			held[n++] = &image->live.v[i];
+	for (size_t i = 0; i < image->past.n; i++)
+		if (mapping_holds(&image->past.v[i], time_ns))
+			held[n++] = &image->past.v[i];
+	qsort(held, n, sizeof(*held), by_start);
+	for (size_t i = 0; i < n; i++) {
+		int r = f(arg, held[i]);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}

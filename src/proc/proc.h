@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * Readers of /proc and the timeline of what each process had mapped.
+ *
+ * All PIDs are of the PID namespace of the /proc that is read (ours).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- single facts ---- */
+
+/* /proc/PID/stat: -ESRCH when there is no such process, -EBADMSG when it can't be parsed. */
+struct proc_stat {
+	uint32_t pid, ppid, pgrp, session;
+	char state;	      /* R S D Z T t X I ... */
+	bool kthread;	      /* PF_KTHREAD */
+	uint64_t start_ticks; /* clock ticks since boot */
+	char comm[64];	      /* raw bytes */
+};
+int proc_stat_read(uint32_t pid, struct proc_stat *ret);
+/* The process a thread belongs to (Tgid of /proc/TID/status). -ESRCH. */
+int proc_tgid(uint32_t tid, uint32_t *ret);
+/* A process's number in its innermost PID namespace (the last of NSpid). -ESRCH. */
+int proc_ns_pid(uint32_t pid, uint32_t *ret);
+/* voluntary_ctxt_switches and nonvoluntary_ctxt_switches of one thread. */
+int proc_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+/* argv with NULs, malloc'd; an empty one (kernel thread, zombie) is 0 bytes, not an error. */
+int proc_cmdline(uint32_t pid, char **ret, size_t *ret_n);
+/* Target of /proc/PID/fd/FD, malloc'd. */
+int proc_fd_link(uint32_t pid, int fd, char **ret);
+/* tids of a process, malloc'd. -ESRCH. */
+int proc_threads(uint32_t pid, uint32_t **ret, size_t *ret_n);
+/* Path of the cgroup v2 directory's id (inode) for -G. */
+int proc_cgroup_id(const char *path, uint64_t *ret);
+
+/* ---- kernel symbols ---- */
+
+/* Functions of /proc/kallsyms: the kernel's from _text to _end, modules', and what BPF programs are loaded just now. */
+struct ksyms;
+/* -EPERM if addresses are hidden (kptr_restrict), -errno. path NULL: /proc/kallsyms. */
+int ksyms_new(const char *path, struct ksyms **ret);
+struct ksyms *ksyms_free(struct ksyms *k);
+struct ksym {
+	const char *name;
+	const char *module; /* "" for the kernel proper */
+	uint64_t start;
+	bool bpf; /* a BPF program or its trampoline */
+};
+/* The symbol that covers addr. -ENOENT. Lookups are O(log n). */
+int ksyms_lookup(const struct ksyms *k, uint64_t addr, struct ksym *ret);
+/* Where the kernel proper begins (_text); 0: not known. */
+uint64_t ksyms_text(const struct ksyms *k);
+/* The address of the kernel proper's symbol of that name. -ENOENT. O(n). */
+int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret);
+
+/* ---- mappings over time ---- */
+
+/*
+ * The executable mappings of every traced process, each with the span of time
+ * for which it held. Fed with snapshots of /proc/PID/maps and with mmap
+ * records; asked for the mapping at an address at a time. Files are opened the
+ * moment they are first seen, so they can be read when the process has gone or
+ * the file is deleted; one struct proc_file a (dev, ino). Not thread safe
+ * except that a const lookup may run while nobody writes.
+ */
+struct proc_maps;
+
+struct proc_file {
+	uint32_t maj, min;
+	uint64_t ino;
+	char *path;	/* as the target saw it, without " (deleted)" */
+	int fd;		/* open for reading, or -1: could not be opened in time */
+	void *objfile;	/* for the owner of the object-file cache; set and freed by sym/ */
+};
+
+struct proc_mapping {
+	uint64_t start, end; /* addresses [start, end) */
+	uint64_t pgoff;	     /* file offset of start */
+	uint64_t from_ns, until_ns; /* held in [from, until); until UINT64_MAX: still holds */
+	const struct proc_file *file; /* NULL: anonymous (JIT) */
+	char *name;	     /* "[vdso]", "[heap]", "//anon", ...; path for files */
+};
+
+int proc_maps_new(struct proc_maps **ret);
+struct proc_maps *proc_maps_free(struct proc_maps *m); /* closes the files */
+/* Reads /proc/PID/maps: what it shows holds from 0 (snapshot at start) or from time_ns on. -ESRCH when it's gone. */
+int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns);
+/* A record of a new executable mapping. Cuts what it overlaps. pid's root is used to open the file. */
+int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
+		  uint32_t maj, uint32_t min, uint64_t ino, const char *path);
+/* A new process starts with its parent's mappings. */
+int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t time_ns);
+/* exec: everything mapped before ends. */
+void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
+void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
+/* The mapping that held addr at time_ns; NULL: none known. Valid until the maps are next written to. */
+const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr);
+/*
+ * A new descriptor for a file that was mapped: of the open one, else by path
+ * again if there still is the same file. Not to be asked for a file of another
+ * struct proc_maps. -ESTALE when another file is there now, -errno.
+ */
+int proc_file_open(const struct proc_file *f, int *ret);
+/* All mappings that held at time_ns, by address: calls f for each until it gives non-zero, which is given back. */
+int proc_maps_each(const struct proc_maps *m, uint32_t pid, uint64_t time_ns,
+		   int (*f)(void *arg, const struct proc_mapping *map), void *arg);
