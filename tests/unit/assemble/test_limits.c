@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The event cap, damaged events, and a stream of random ones: what holds of every model holds of theirs. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "rig.h"
+
+static struct rig rig;
+
+static void stop(void)
+{
+	rig_stop(&rig);
+}
+
+TestSuite(limits, .fini = stop);
+
+Test(limits, cap_counts_what_it_drops)
+{
+	/* Two ops for the process and its thread leave room for three waits. */
+	rig_start(&rig, 5);
+	rig_seed(&rig, 100, 100, "app");
+	for (int i = 0; i < 10; i++)
+		RIG_INTERVAL(&rig, MS(10 * i), MS(10 * i + 1), MS(10 * i + 2), .seq = 1 + (uint32_t)i);
+	rig_finish(&rig, MS(1000));
+	cr_expect_eq(model_event_n(rig.m), 5);
+	cr_expect_eq(rig.m->wait_n, 4);
+	cr_expect_eq(rig.m->integrity.dropped_events, 7);
+	cr_expect_eq(rig.m->integrity.recorded, 10);
+	cr_expect_eq(rig.m->rows[1].count, 10, "totals go on");
+	cr_expect_eq(rig.m->rows[1].blocked_ns, 10000000);
+}
+
+Test(limits, what_is_under_a_dropped_op_is_dropped)
+{
+	rig_start(&rig, 3);
+	rig_seed(&rig, 100, 100, "app");
+	/* its exec op takes the last place: no link, no thread op, no phase, no waits */
+	rig_fork(&rig, MS(1), 100, 100, 150, 150);
+	rig_exec(&rig, MS(2), 150, 150, "x", "x", 2);
+	RIG_INTERVAL(&rig, MS(3), MS(4), MS(5), .seq = 1, .tid = 150, .tgid = 150);
+	rig_fork(&rig, MS(6), 150, 150, 160, 160);
+	RIG_INTERVAL(&rig, MS(7), MS(8), MS(9), .seq = 1, .tid = 160, .tgid = 160);
+	rig_exit(&rig, MS(10), 160, 160, 0, true);
+	rig_exit(&rig, MS(11), 150, 150, 0, true);
+	rig_finish(&rig, MS(20));
+	cr_expect_eq(model_event_n(rig.m), 3);
+	cr_expect_eq(rig.m->wait_n, 1);
+	/* link, thread and phase of 150 and its wait; link, process and thread of 160 and its wait */
+	cr_expect_eq(rig.m->integrity.dropped_events, 8);
+	cr_expect_eq(rig.m->integrity.recorded, 2);
+	cr_expect_eq(rig.m->thread_n, 4, "totals by thread go on");
+}
+
+Test(limits, damaged_events)
+{
+	union {
+		struct wcbpf_head head;
+		struct wcbpf_interval interval;
+		struct wcbpf_exec exec;
+		struct wcbpf_stack stack;
+		struct wcbpf_fork fork;
+		struct wcbpf_thread_totals totals;
+	} e;
+	uint64_t damaged = 0;
+
+	rig_start(&rig, 0);
+	for (uint16_t kind = 0; kind < 20; kind++) {
+		memset(&e, 0, sizeof(e));
+		e.head = (struct wcbpf_head){ .kind = kind, .size = sizeof(e.head), .time_ns = MS(1) };
+		cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "kind %u", kind);
+		damaged++;
+	}
+	memset(&e, 0, sizeof(e));
+	e.head = (struct wcbpf_head){ .kind = WCBPF_EV_EXEC, .size = offsetof(struct wcbpf_exec, argv) + 4 };
+	e.exec.tid = e.exec.tgid = 100;
+	e.exec.argv_len = 5;
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "argv longer than the event");
+	e.exec.argv_len = UINT32_MAX;
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG);
+	memset(&e, 0, sizeof(e));
+	e.head = (struct wcbpf_head){ .kind = WCBPF_EV_STACK, .size = offsetof(struct wcbpf_stack, copy) };
+	e.stack.id = 1;
+	e.stack.copy_len = 8;
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "copy longer than the event");
+	e.stack.copy_len = 0;
+	e.stack.frame_n = WCBPF_STACK_DEPTH_MAX + 1;
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "more frames than there are");
+	memset(&e, 0, sizeof(e));
+	e.head = (struct wcbpf_head){ .kind = WCBPF_EV_INTERVAL, .size = sizeof(e.interval), .time_ns = MS(2) };
+	e.interval.out_ns = MS(1);
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "tid 0 is no thread");
+	memset(&e, 0, sizeof(e));
+	e.head = (struct wcbpf_head){ .kind = WCBPF_EV_THREAD, .size = sizeof(e.totals), .time_ns = MS(2) };
+	e.totals.tid = e.totals.tgid = 100;
+	e.totals.begin_ns = 2;
+	e.totals.end_ns = 1;
+	cr_expect_eq(assemble_event(rig.a, &e.head), -EBADMSG, "dead before it was born");
+	damaged += 6;
+	rig_finish(&rig, MS(10));
+	cr_expect_eq(rig.m->integrity.lost_unprocessed, damaged);
+	cr_expect_eq(rig.m->thread_n, 1, "nothing came of them");
+	cr_expect_eq(rig.m->wait_n, 1);
+}
+
+Test(limits, stack_indexes)
+{
+	uint32_t kernel, user, again;
+
+	rig_start(&rig, 0);
+	cr_expect_eq(assemble_stack_index(rig.a, STACK_KERNEL, 0, &kernel), 0);
+	cr_expect_eq(kernel, 0);
+	cr_expect_eq(assemble_stack_index(rig.a, STACK_KERNEL, 77, &kernel), 0);
+	cr_expect_eq(assemble_stack_index(rig.a, STACK_USER, 77, &user), 0);
+	cr_expect_eq(assemble_stack_index(rig.a, STACK_KERNEL, 77, &again), 0);
+	cr_expect(kernel && user && kernel != user && kernel == again);
+	cr_expect_eq(rig.m->stacks[user].side, STACK_USER);
+	rig_finish(&rig, MS(1));
+}
+
+/* xorshift64*: the same stream in each run. */
+static uint64_t random_state;
+static uint64_t random_u64(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 0x2545f4914f6cdd1dull;
+}
+static uint64_t below(uint64_t n)
+{
+	return random_u64() % n;
+}
+
+static void random_interval(uint64_t now)
+{
+	static const int32_t calls[] = { __NR_futex, __NR_read, __NR_wait4, __NR_waitid, __NR_poll, __NR_nanosleep, -1,
+					 __NR_restart_syscall, 449, 455, 511, 9999 };
+	struct wcbpf_interval e = {
+		.head.time_ns = now - below(3000),
+		.args = { below(8) * 4, below(16) | below(2) * 128, 1 + below(40), below(4) },
+		.timeout_ns = below(2) ? -1 : (int64_t)below(1000000),
+		.flags = (uint32_t)(below(4) ? random_u64() & random_u64() & 0x1ffff : random_u64()),
+		.tid = 1 + (uint32_t)below(40), .tgid = 1 + (uint32_t)below(8), .seq = (uint32_t)below(6),
+		.syscall = calls[below(sizeof(calls) / sizeof(calls[0]))],
+		.state = below(8) ? 1u << below(4) : (uint32_t)random_u64(),
+		.waker_tid = (uint32_t)below(42), .waker_tgid = (uint32_t)below(9), .owner_tid = (uint32_t)below(42),
+		.waker_ctx = (uint8_t)below(8), .kstack_id = below(5), .ustack_id = below(5), .resource_id = below(6),
+	};
+
+	e.out_ns = e.head.time_ns - below(2000000) + below(64) / 63 * 4000000;
+	e.wake_ns = below(5) ? e.out_ns + below(2500000) - below(3000) : below(3);
+	for (size_t i = 0; i < sizeof(e.comm); i++)
+		e.comm[i] = (char)(below(20) ? 'a' + below(2) : random_u64());
+	rig_interval(&rig, &e);
+}
+
+static void random_lifecycle(uint64_t now)
+{
+	uint32_t tid = 1 + (uint32_t)below(40), tgid = 1 + (uint32_t)below(8), other = 1 + (uint32_t)below(40);
+
+	switch (below(7)) {
+	case 0:
+		rig_fork(&rig, now, tid, tgid, other, tgid);
+		break;
+	case 1:
+		rig_fork(&rig, now, tid, tgid, other % 8 + 1, other % 8 + 1);
+		break;
+	case 2:
+		rig_exec(&rig, now - below(2000), tgid, below(3) ? other : tgid, "prog", "a\0\xff\0b", below(6));
+		break;
+	case 3:
+		rig_exit(&rig, now - below(2000), below(2) ? tid : tgid, tgid, (int)below(512), below(3) == 0);
+		break;
+	case 4:
+		rig_result(&rig, now, tid, tgid, (uint32_t)below(6), (int64_t)below(3) * -110);
+		break;
+	case 5:
+		rig_totals(&rig, &(struct wcbpf_thread_totals){
+					 .tid = tid, .tgid = tgid, .start_ns = below(3), .end_ns = now + 5,
+					 .begin_ns = now - below(6000000), .open = below(2) == 0,
+					 .seeded = below(2) == 0 });
+		break;
+	default:
+		rig_seed(&rig, tgid, tid, "seeded");
+	}
+}
+
+static void random_recording(uint64_t seed, size_t events, size_t cap)
+{
+	uint64_t now = RIG_BEGIN_NS - 1000000;
+
+	random_state = seed;
+	rig_start(&rig, cap);
+	rig_stack(&rig, STACK_USER, 1, "libc.so.6:pthread_mutex_lock app:main");
+	rig_stack(&rig, STACK_USER, 2, "libc.so.6:pthread_join app:main");
+	rig_stack(&rig, STACK_USER, 3, "libc.so.6:pthread_cond_wait app:main");
+	rig_stack(&rig, STACK_KERNEL, 1, "schedule io_schedule filemap_fault");
+	rig_stack(&rig, STACK_KERNEL, 2, "schedule futex_wait");
+	for (size_t i = 0; i < events; i++) {
+		now += below(20000);
+		if (below(4))
+			random_interval(now);
+		else
+			random_lifecycle(now);
+		if (below(1000) == 0)
+			rig_file(&rig, 1 + below(5), (uint32_t)below(16) << 12, (uint32_t)random_u64());
+		if (below(5000) == 0)
+			assemble_resource_name(rig.a, 1 + below(5), "file", "/x");
+	}
+	rig_finish(&rig, below(2) ? now + 10 : RIG_BEGIN_NS + (now - RIG_BEGIN_NS) / 2);
+}
+
+Test(limits, random_events_keep_the_invariants, .timeout = 240)
+{
+	random_recording(1, 100000, 0);
+	cr_expect_gt(rig.m->wait_n, 30000);
+	cr_expect_gt(rig.m->link_n, 100);
+	for (uint64_t seed = 2; seed < 40; seed++) {
+		rig_stop(&rig);
+		random_recording(seed, 2000, seed % 3 ? 0 : 300);
+		if (seed % 3 == 0) {
+			cr_expect_leq(model_event_n(rig.m), 300);
+			cr_expect_gt(rig.m->integrity.dropped_events, 0);
+		}
+	}
+}
+
+Test(limits, random_bytes_are_no_harm, .timeout = 120)
+{
+	static union {
+		struct wcbpf_head head;
+		unsigned char bytes[sizeof(struct wcbpf_exec)];
+	} e;
+
+	random_state = 99;
+	rig_start(&rig, 0);
+	for (int i = 0; i < 20000; i++) {
+		uint64_t recorded = rig.m->integrity.recorded;
+
+		for (size_t at = 0; at < 256; at++)
+			e.bytes[at] = (unsigned char)(below(3) ? 0 : random_u64());
+		e.head.kind = (uint16_t)below(10);
+		e.head.size = below(2) ? (uint32_t)sizeof(e.bytes) : (uint32_t)(sizeof(e.head) + below(300));
+		assemble_event(rig.a, &e.head);
+		cr_assert_leq(rig.m->integrity.recorded - recorded, 1);
+		rig.row_count += rig.m->integrity.recorded - recorded;
+	}
+	rig.end_ns = UINT64_MAX; /* such times reach beyond the end: sums are not compared */
+	rig_finish(&rig, MS(1000));
+}
