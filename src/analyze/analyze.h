@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* Pure analyses over the model, for report. Times in ns. */
+#include "model/model.h"
+
+/* One line of a table, largest first. */
+struct analyze_entry {
+	uint32_t name_id;  /* string */
+	uint32_t kind_id;  /* string: wait_kind, for tables by resource; 0: unknown */
+	uint32_t stack_k, stack_u; /* for tables by stack, of the first wait */
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns;
+	uint64_t longest_ns; /* blocked (REASON_CPU: runnable) of one wait */
+	uint64_t idle_count, idle_ns; /* of them idle by design: waits, blocked */
+	uint8_t reason;	     /* of the first wait; what all share in tables by resource */
+	bool idle;	     /* all waits of it are idle by design */
+	bool longest_cut;    /* the longest began before the recording or was open at its end: it is longer than known */
+};
+struct analyze_table {
+	struct analyze_entry *entries;
+	size_t n;
+};
+void analyze_table_done(struct analyze_table *t);
+
+enum analyze_idle { ANALYZE_IDLE_TOO, ANALYZE_IDLE_NOT, ANALYZE_IDLE_ONLY };
+
+/* Which threads and waits to look at; all conditions hold together. Blank: everything. Arrays are the caller's. */
+struct analyze_filter {
+	const uint32_t *pids, *tids;
+	size_t pid_n, tid_n; /* 0: any */
+	const char *comm;    /* thread name; NULL: any */
+	enum analyze_idle idle;
+};
+
+/*
+ * Waits in which a thread is parked until there is work for it: for a request
+ * (condition variable, epoll, poll, accept, signal), for the end of what it
+ * started (child, join), for leave to go on (stopped). They are long in any
+ * healthy server and would drown locks and I/O. A sleep is none: nobody but
+ * the clock ends it, so it is time lost; a poll that ran into its time limit is
+ * a sleep too.
+ */
+bool analyze_wait_is_idle(const struct model *m, const struct model_wait *w);
+
+/* Where all threads' lifetimes went, thread-ns. known: from thread records, else from waits alone. */
+struct analyze_time {
+	bool known;
+	uint64_t lifetime_ns, oncpu_ns, runnable_ns, blocked_ns, lost_ns;
+	uint64_t by_reason_ns[REASON_MAX]; /* blocked (REASON_CPU: runnable) */
+	uint64_t count_by_reason[REASON_MAX];
+	size_t thread_n, process_n;
+};
+void analyze_time(const struct model *m, struct analyze_time *ret);
+/* The same of what passes the filter (NULL: all); its idle member is ignored. 0, -ENOMEM. */
+int analyze_time_filtered(const struct model *m, const struct analyze_filter *f, struct analyze_time *ret);
+
+/* Stretches of REASON_CPU, in which nothing was waited for, are in the tables by resource and kind only. */
+enum analyze_by {
+	ANALYZE_BY_RESOURCE, /* reason, kind and what was waited for: named resource or class of the awaited op */
+	ANALYZE_BY_WAKER,
+	ANALYZE_BY_STACK,    /* kernel and user stack, by names: equal ones of two processes are one */
+	ANALYZE_BY_CALLER,   /* user stack only, the kernel's where there is no user stack */
+	ANALYZE_BY_THREAD,
+	ANALYZE_BY_OP_CLASS, /* of the waiting op */
+	ANALYZE_BY_KIND,     /* reason and kind */
+};
+/* Waits grouped; strings it needs are interned in m->strings. 0, -ENOMEM. */
+int analyze_group(struct model *m, enum analyze_by by, struct analyze_table *ret);
+int analyze_group_filtered(struct model *m, enum analyze_by by, const struct analyze_filter *f,
+			   struct analyze_table *ret);
+
+/* Waits that nothing had ended when the recording did, longest first: their indexes, malloc'd. 0, -ENOMEM. */
+int analyze_open_waits(const struct model *m, const struct analyze_filter *f, uint32_t **ret, size_t *ret_n);
+/* What was waited for: the resource's name, or the awaited op's class, or its own name. String, 0: nothing known. */
+uint32_t analyze_awaited_name(const struct model *m, const struct model_wait *w);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* The wcprof dump, NDJSON schema 1, written and read (FORMATS: in man/wcbpf-dump.5). */
+#include <stdio.h>
+
+#include "model/model.h"
+#include "util/json.h"
+
+/*
+ * Writes header and events of the model through sink. wcbpf: fills the header's
+ * added "wcbpf" object between its braces (NULL: left out). 0 or -errno. The
+ * words that waits need as string ids are added to m->strings.
+ */
+int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), void *arg, json_sink sink,
+	       void *sink_arg);
+
+/* The header's dropped_events: events over the cap and intervals that never became one. */
+uint64_t dump_dropped_events(const struct model *m);
+
+/* What could not be read, said once: the model holds all that could. */
+struct dump_problem {
+	size_t line;	 /* first bad line, 1 = header; 0: none */
+	size_t bad_n;	 /* lines passed over */
+	char message[160]; /* "" when all is well; else one line without a full stop */
+};
+
+/*
+ * Reads a dump that wcbpf or the engine wrote (plain or gzip, by content).
+ * Unknown events and keys are passed over. A truncated or damaged line ends
+ * nothing: what is good is kept, problem tells. -EINVAL: header unusable
+ * (problem says why), -errno. The header's integrity counters and
+ * dropped_events go to m->integrity.
+ */
+int dump_read(const char *path, struct model **ret, struct dump_problem *ret_problem);
+
+/* What a recording says about itself beside the model: malloc'd, NULL where it doesn't. */
+struct dump_facts {
+	char *version, *host, *kernel, *clock, *target, *options;
+	char *command;	/* of record: the arguments joined by blanks, those that need it in quotes */
+	char *capture_state;   /* of a summary: summary_written, tool_missing, tool_failed */
+	char *caveat_message;  /* of a summary */
+	bool has_exit_status;
+	int exit_status;       /* as wait(2) gives it */
+	bool is_wcbpf;	       /* the dump's header had the "wcbpf" object */
+};
+
+/* As dump_read(), with the header's "wcbpf" object; blank for a dump without. */
+int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_facts,
+		   struct dump_problem *ret_problem);
+/* Fills what is still unknown from a recording's offcpu.summary.json. 0, -EINVAL: no such file's content, -errno. */
+int dump_facts_from_summary(const char *path, struct dump_facts *facts);
+void dump_facts_done(struct dump_facts *facts);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * One event into the model, its references kept aside: an op may come after
+ * what refers to it, in dumps of the engine it mostly does.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "dump/jsonc.h"
+#include "dump/reader.h"
+#include "util/vec.h"
+
+static bool interval_read(struct reader *r, const struct fields *f, int64_t *ret_start, int64_t *ret_end)
+{
+	int64_t s = (int64_t)fields_number(f, F_S), d = (int64_t)fields_number(f, F_D);
+
+	if (d < s)
+		return false;
+	if (!r->end_known && d > r->m->end_ns)
+		r->m->end_ns = d;
+	*ret_start = s < 0 ? 0 : s > r->m->end_ns ? r->m->end_ns : s;
+	*ret_end = d < 0 ? 0 : d > r->m->end_ns ? r->m->end_ns : d;
+	return true;
+}
+
+static uint32_t string_field(struct reader *r, const struct fields *f, enum field i)
+{
+	return fields_has(f, i) ? reader_string(r, f->number[i]) : 0;
+}
+
+static const char *string_field_text(struct reader *r, const struct fields *f, enum field i)
+{
+	return strtab_str(r->m->strings, string_field(r, f, i));
+}
+
+static int op_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	enum op_kind kind = OP_INTERNAL; /* also for a kind of a later engine */
+	enum op_outcome outcome = OUTCOME_NONE;
+	enum work_type work = WORK_ENGINE;
+	struct model_op op = { .id = fields_number(f, F_ID) };
+
+	if (!op.id) {
+		*ret_why = "an op has no id";
+		return -EBADMSG;
+	}
+	if (!interval_read(r, f, &op.start_ns, &op.end_ns)) {
+		*ret_why = "an op ends before it starts";
+		return -EBADMSG;
+	}
+	op_kind_parse(fields_word(f, F_K), &kind);
+	op_outcome_parse(fields_word(f, F_O), &outcome);
+	work_type_parse(fields_word(f, F_W), &work);
+	op.kind = kind;
+	op.outcome = outcome;
+	op.work = work;
+	op.result = fields_number(f, F_R);
+	op.class_id = string_field(r, f, F_C);
+	op.ident_id = string_field(r, f, F_I);
+	op.client_id = string_field(r, f, F_CL);
+	op.meta_id = string_field(r, f, F_M);
+	op.pid = (uint32_t)fields_number(f, F_PID);
+	op.tid = (uint32_t)fields_number(f, F_TID);
+	op.has_exit_status = fields_has(f, F_EXIT_STATUS);
+	op.exit_status = (int32_t)fields_number(f, F_EXIT_STATUS);
+	op.unwound = fields_number(f, F_UNWOUND) != 0;
+	op.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
+	return reader_op_add(r, &op, fields_number(f, F_P));
+}
+
+static int wait_row_read(struct reader *r, const struct fields *f, uint32_t *ret)
+{
+	const char *word = fields_word(f, F_RS);
+	enum wait_reason reason = REASON_OTHER;
+	struct model_row row = { .syscall = -1 };
+
+	row.kind_id = string_field(r, f, F_WAIT_KIND);
+	/* A reason of a later engine stays visible as the kind. */
+	if (wait_reason_parse(word, &reason) < 0 && !row.kind_id &&
+	    strtab_intern(r->m->strings, word, &row.kind_id) < 0)
+		return -ENOMEM;
+	row.reason = reason;
+	row.kstack = (uint32_t)fields_number(f, F_KSTACK);
+	row.ustack = (uint32_t)fields_number(f, F_USTACK);
+	row.comm_id = fields_has(f, F_THREAD_NAME) ? string_field(r, f, F_THREAD_NAME) : UINT32_MAX;
+	if (fields_has(f, F_SYSCALL))
+		row.syscall = (int32_t)f->number[F_SYSCALL];
+	row.state = (uint32_t)fields_number(f, F_TASK_STATE);
+	row.has_futex_op = fields_has(f, F_FUTEX_OP);
+	row.futex_op = (uint32_t)fields_number(f, F_FUTEX_OP);
+	return rows_intern(&r->rows, &row, ret);
+}
+
+static int64_t part_ns(const struct fields *f, enum field i, int64_t max_ns)
+{
+	int64_t ns = (int64_t)fields_number(f, i);
+
+	return ns < 0 ? 0 : ns > max_ns ? max_ns : ns;
+}
+
+static void wait_times_read(const struct reader *r, const struct fields *f, struct model_wait *x)
+{
+	int64_t all_ns = x->end_ns - x->start_ns;
+
+	x->wake_ns = -1;
+	if (fields_has(f, F_WAKE_NS)) {
+		int64_t wake_ns = (int64_t)f->number[F_WAKE_NS];
+
+		x->wake_ns = wake_ns < x->start_ns ? x->start_ns : wake_ns > x->end_ns ? x->end_ns : wake_ns;
+	}
+	if (!fields_has(f, F_BLOCKED_NS) && !fields_has(f, F_RUNNABLE_NS) && !fields_has(f, F_ONCPU_NS)) {
+		/* Not measured apart: the engine's hooks see blocking only. */
+		if (r->rows.items[x->row].reason == REASON_CPU)
+			x->runnable_ns = all_ns;
+		else
+			x->blocked_ns = all_ns;
+		return;
+	}
+	x->blocked_ns = part_ns(f, F_BLOCKED_NS, all_ns);
+	x->runnable_ns = part_ns(f, F_RUNNABLE_NS, all_ns - x->blocked_ns);
+}
+
+static int wait_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	enum wait_outcome outcome = WAIT_OUTCOME_NONE;
+	enum waker_ctx ctx = WAKER_NONE;
+	enum owner_unknown owner_unknown = OWNER_UNKNOWN_NONE;
+	struct model_wait x = { 0 };
+	uint32_t index, row;
+	int e;
+
+	if (!interval_read(r, f, &x.start_ns, &x.end_ns)) {
+		*ret_why = "a wait ends before it starts";
+		return -EBADMSG;
+	}
+	e = wait_row_read(r, f, &row);
+	if (e < 0)
+		return e;
+	x.row = row;
+	wait_times_read(r, f, &x);
+	wait_outcome_parse(string_field_text(r, f, F_OUTCOME), &outcome);
+	waker_ctx_parse(string_field_text(r, f, F_WAKER_CTX), &ctx);
+	owner_unknown_parse(string_field_text(r, f, F_OWNER_UNKNOWN), &owner_unknown);
+	x.outcome = outcome;
+	x.ctx = ctx;
+	x.ident_id = string_field(r, f, F_I);
+	x.owner_tid = (uint32_t)fields_number(f, F_OWNER_TID);
+	x.owner_unknown = owner_unknown;
+	x.has_timeout = fields_has(f, F_TIMEOUT_NS);
+	x.timeout_ns = (int64_t)fields_number(f, F_TIMEOUT_NS);
+	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
+	if (VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->waits[index] = x;
+	r->wait_refs[index] = (struct wait_refs){
+		.op = fields_number(f, F_P),
+		.target = fields_number(f, F_T),
+		.pid = (uint32_t)fields_number(f, F_PID),
+		.tid = (uint32_t)fields_number(f, F_TID),
+		.waker_pid = (uint32_t)fields_number(f, F_WAKER_PID),
+		.waker_tid = (uint32_t)fields_number(f, F_WAKER_TID),
+		.waker_comm = string_field(r, f, F_WAKER_COMM),
+	};
+	return 0;
+}
+
+static int link_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	enum link_kind kind;
+	struct model_link x = { 0 };
+	uint32_t index;
+
+	if (link_kind_parse(fields_word(f, F_LK), &kind) < 0)
+		return 0; /* of a later engine */
+	if (!interval_read(r, f, &x.start_ns, &x.end_ns)) {
+		*ret_why = "a link ends before it starts";
+		return -EBADMSG;
+	}
+	x.kind = kind;
+	x.ident_id = string_field(r, f, F_I);
+	x.result = fields_number(f, F_R);
+	if (VEC_RESERVE(r->link_refs, r->link_ref_cap, r->m->link_n + 1) < 0 || model_link_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->links[index] = x;
+	r->link_refs[index] = (struct link_refs){ .from = fields_number(f, F_P), .to = fields_number(f, F_T) };
+	return 0;
+}
+
+/* [module id, address, string id]: false if it isn't. The module stays an id of the dump. */
+static bool frame_read(struct reader *r, struct json_object *triple, struct model_frame *ret)
+{
+	uint64_t part[3];
+
+	if (!json_object_is_type(triple, json_type_array) || json_object_array_length(triple) < 3)
+		return false;
+	for (size_t i = 0; i < 3; i++) {
+		struct json_object *v = json_object_array_get_idx(triple, i);
+
+		if (!json_object_is_type(v, json_type_int))
+			return false;
+		part[i] = json_object_get_uint64(v);
+	}
+	*ret = (struct model_frame){
+		.module = part[0] <= UINT32_MAX ? (uint32_t)part[0] : 0,
+		.address = part[1],
+		.name_id = reader_string(r, part[2]),
+	};
+	return true;
+}
+
+static int stack_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	size_t n = fields_has(f, F_FRAMES) ? json_object_array_length(f->frames) : 0;
+	bool user = strcmp(fields_word(f, F_SIDE), "user") == 0;
+	struct model_frame *frames = NULL;
+	uint32_t index;
+	int e = 0;
+
+	if (n) {
+		frames = calloc(n, sizeof(*frames));
+		if (!frames)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < n && e == 0; i++) {
+		if (!frame_read(r, json_object_array_get_idx(f->frames, i), &frames[i])) {
+			*ret_why = "a stack's frame is malformed";
+			e = -EBADMSG;
+		}
+	}
+	if (e == 0)
+		e = model_stack_add(r->m, user ? STACK_USER : STACK_KERNEL, &index);
+	if (e == 0)
+		e = ids_add(&r->stack_ids, fields_number(f, F_SID), index);
+	/* "lost" without frames is how a body that never came is written. */
+	if (e == 0 && (n || strcmp(fields_word(f, F_ENDED), "lost") != 0))
+		e = model_stack_set(r->m, index, fields_word(f, F_ENDED), frames, n);
+	free(frames);
+	return e;
+}
+
+static int module_event(struct reader *r, const struct fields *f)
+{
+	struct model_module *o;
+	uint32_t index, path_id, build_id_id;
+
+	if (strtab_intern(r->m->strings, fields_word(f, F_PATH), &path_id) < 0 ||
+	    strtab_intern(r->m->strings, fields_word(f, F_BUILD_ID), &build_id_id) < 0 ||
+	    model_module_add(r->m, &index) < 0)
+		return -ENOMEM;
+	o = &r->m->modules[index];
+	o->path_id = path_id;
+	o->build_id_id = build_id_id;
+	o->bias = fields_number(f, F_BIAS);
+	return ids_add(&r->module_ids, fields_number(f, F_MID), index);
+}
+
+static uint64_t total_ns(const struct fields *f, enum field i)
+{
+	int64_t ns = (int64_t)fields_number(f, i);
+
+	return ns < 0 ? 0 : (uint64_t)ns;
+}
+
+static int thread_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	struct model_thread t = {
+		.pid = (uint32_t)fields_number(f, F_PID),
+		.tid = (uint32_t)fields_number(f, F_TID),
+		.begin_ns = (int64_t)fields_number(f, F_BEGIN_NS),
+		.end_ns = (int64_t)fields_number(f, F_END_NS),
+		.has_totals = fields_has(f, F_ONCPU_NS),
+		.oncpu_ns = total_ns(f, F_ONCPU_NS),
+		.runnable_ns = total_ns(f, F_RUNNABLE_NS),
+		.blocked_ns = total_ns(f, F_BLOCKED_NS),
+		.lost_ns = total_ns(f, F_LOST_NS),
+		.interval_n = (uint32_t)fields_number(f, F_INTERVALS),
+		.lost_n = (uint32_t)fields_number(f, F_LOST),
+		.below_min_n = (uint32_t)fields_number(f, F_BELOW_MIN),
+		.voluntary_n = (uint32_t)fields_number(f, F_VOLUNTARY),
+		.involuntary_n = (uint32_t)fields_number(f, F_INVOLUNTARY),
+		.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER),
+	};
+	uint32_t index;
+
+	if (t.begin_ns < 0 || t.end_ns < t.begin_ns || (r->end_known && t.end_ns > r->m->end_ns)) {
+		*ret_why = "a thread's lifetime is not within the recording";
+		return -EBADMSG;
+	}
+	if (strtab_intern(r->m->strings, fields_word(f, F_COMM), &t.comm_id) < 0 ||
+	    VEC_RESERVE(r->thread_ops, r->thread_op_cap, r->m->thread_n + 1) < 0 ||
+	    model_thread_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->threads[index] = t;
+	r->thread_ops[index] = fields_number(f, F_OP);
+	return 0;
+}
+
+int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	const char *e = fields_word(f, F_E);
+
+	if (strcmp(e, "wait") == 0)
+		return wait_event(r, f, ret_why);
+	if (strcmp(e, "op") == 0)
+		return op_event(r, f, ret_why);
+	if (strcmp(e, "link") == 0)
+		return link_event(r, f, ret_why);
+	if (strcmp(e, "stack") == 0)
+		return stack_event(r, f, ret_why);
+	if (strcmp(e, "module") == 0)
+		return module_event(r, f);
+	if (strcmp(e, "thread") == 0)
+		return thread_event(r, f, ret_why);
+	return 0; /* span, and what later versions add */
+}

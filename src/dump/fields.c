@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A dump is millions of lines like {"e":"wait","p":7,"s":1,"d":2}. Building a
+ * tree for each costs more than all the rest of reading, so such lines are
+ * scanned in place. The scanner takes only what it is sure of; at the first
+ * doubt (an escape, a fraction, an array, a slip) json-c judges the whole line.
+ */
+#include "dump/fields.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include "dump/jsonc.h"
+
+enum field_type { WORD, U64, U32, I64, I32, ARRAY };
+
+_Static_assert(F_MAX <= 64, "present is a 64-bit set");
+
+static const struct field_row {
+	const char *key;
+	uint8_t len, type;
+	bool standard; /* a wrong type is damage; in an addition it's another producer's key of that name */
+} rows[F_MAX] = {
+#define STANDARD(key, type) { key, sizeof(key) - 1, type, true }
+#define ADDED(key, type) { key, sizeof(key) - 1, type, false }
+	[F_E] = STANDARD("e", WORD),
+	[F_K] = STANDARD("k", WORD),
+	[F_W] = STANDARD("w", WORD),
+	[F_O] = STANDARD("o", WORD),
+	[F_RS] = STANDARD("rs", WORD),
+	[F_LK] = STANDARD("lk", WORD),
+	[F_TR] = STANDARD("tr", WORD),
+	[F_SP] = STANDARD("sp", WORD),
+	[F_ID] = STANDARD("id", U64),
+	[F_P] = STANDARD("p", U64),
+	[F_T] = STANDARD("t", U64),
+	[F_R] = STANDARD("r", U64),
+	[F_C] = STANDARD("c", U32),
+	[F_I] = STANDARD("i", U32),
+	[F_CL] = STANDARD("cl", U32),
+	[F_M] = STANDARD("m", U32),
+	[F_S] = STANDARD("s", I64),
+	[F_D] = STANDARD("d", I64),
+	[F_PID] = ADDED("pid", U32),
+	[F_TID] = ADDED("tid", U32),
+	[F_EXIT_STATUS] = ADDED("exit_status", I32),
+	[F_UNWOUND] = ADDED("unwound", U32),
+	[F_CLIPPED] = ADDED("clipped", U32),
+	[F_WAIT_KIND] = ADDED("wait_kind", U32),
+	[F_OUTCOME] = ADDED("outcome", U32),
+	[F_WAKE_NS] = ADDED("wake_ns", I64),
+	[F_BLOCKED_NS] = ADDED("blocked_ns", I64),
+	[F_RUNNABLE_NS] = ADDED("runnable_ns", I64),
+	[F_ONCPU_NS] = ADDED("oncpu_ns", I64),
+	[F_WAKER_PID] = ADDED("waker_pid", U32),
+	[F_WAKER_TID] = ADDED("waker_tid", U32),
+	[F_WAKER_COMM] = ADDED("waker_comm", U32),
+	[F_WAKER_CTX] = ADDED("waker_ctx", U32),
+	[F_OWNER_TID] = ADDED("owner_tid", U32),
+	[F_OWNER_UNKNOWN] = ADDED("owner_unknown", U32),
+	[F_TIMEOUT_NS] = ADDED("timeout_ns", I64),
+	[F_SYSCALL] = ADDED("syscall", I32),
+	[F_FUTEX_OP] = ADDED("futex_op", U32),
+	[F_KSTACK] = ADDED("kstack", U32),
+	[F_USTACK] = ADDED("ustack", U32),
+	[F_THREAD_NAME] = ADDED("thread_name", U32),
+	[F_TASK_STATE] = ADDED("task_state", U32),
+	[F_SID] = ADDED("sid", U32),
+	[F_SIDE] = ADDED("side", WORD),
+	[F_ENDED] = ADDED("ended", WORD),
+	[F_FRAMES] = ADDED("frames", ARRAY),
+	[F_MID] = ADDED("mid", U32),
+	[F_PATH] = ADDED("path", WORD),
+	[F_BUILD_ID] = ADDED("build_id", WORD),
+	[F_BIAS] = ADDED("bias", U64),
+	[F_COMM] = ADDED("comm", WORD),
+	[F_OP] = ADDED("op", U64),
+	[F_BEGIN_NS] = ADDED("begin_ns", I64),
+	[F_END_NS] = ADDED("end_ns", I64),
+	[F_LOST_NS] = ADDED("lost_ns", I64),
+	[F_INTERVALS] = ADDED("intervals", U32),
+	[F_LOST] = ADDED("lost", U32),
+	[F_BELOW_MIN] = ADDED("below_min", U32),
+	[F_VOLUNTARY] = ADDED("voluntary", U32),
+	[F_INVOLUNTARY] = ADDED("involuntary", U32),
+};
+
+/* hint: where to look first; keys of like lines come in like order. F_MAX if the key is unknown. */
+static unsigned field_find(const char *key, size_t len, unsigned hint)
+{
+	for (unsigned i = 0; i < F_MAX; i++) {
+		unsigned at = hint + i < F_MAX ? hint + i : hint + i - F_MAX;
+
+		if (rows[at].len == len && memcmp(rows[at].key, key, len) == 0)
+			return at;
+	}
+	for (unsigned i = 0; i < F_MAX; i++) {
+		if (rows[i].len == len && strncasecmp(rows[i].key, key, len) == 0)
+			return i;
+	}
+	return F_MAX;
+}
+
+static int wrong_type(struct fields *f, unsigned field)
+{
+	if (!rows[field].standard)
+		return 0;
+	f->why = "a key has a value of the wrong type";
+	return -EBADMSG;
+}
+
+static void field_mark(struct fields *f, unsigned field)
+{
+	f->present |= UINT64_C(1) << field;
+}
+
+static int word_set(struct fields *f, unsigned field, const char *word)
+{
+	if (rows[field].type != WORD)
+		return wrong_type(f, field);
+	f->word[field] = word;
+	field_mark(f, field);
+	return 0;
+}
+
+/* The value is magnitude, or its negative. */
+static int number_set(struct fields *f, unsigned field, bool negative, uint64_t magnitude)
+{
+	uint64_t positive_max = 0, negative_max = 0;
+
+	switch (rows[field].type) {
+	case U64:
+		positive_max = UINT64_MAX;
+		break;
+	case U32:
+		positive_max = UINT32_MAX;
+		break;
+	case I64:
+		positive_max = INT64_MAX;
+		negative_max = (uint64_t)INT64_MAX + 1;
+		break;
+	case I32:
+		positive_max = INT32_MAX;
+		negative_max = (uint64_t)INT32_MAX + 1;
+		break;
+	default:
+		return wrong_type(f, field);
+	}
+	if (magnitude > (negative ? negative_max : positive_max))
+		return wrong_type(f, field);
+	f->number[field] = negative ? -magnitude : magnitude;
+	field_mark(f, field);
+	return 0;
+}
+
+static char *blanks_skip(char *p)
+{
+	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
+		p++;
+	return p;
+}
+
+/* A string without escapes, p behind its opening quote: its end, or NULL. */
+static char *plain_string_end(char *p)
+{
+	while ((unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
+		p++;
+	return *p == '"' ? p : NULL;
+}
+
+/* An integer that fits 64 bits: behind its end, or NULL. */
+static char *plain_number(char *p, bool *ret_negative, uint64_t *ret)
+{
+	uint64_t v = 0;
+	char *start;
+
+	*ret_negative = *p == '-';
+	p += *ret_negative;
+	start = p;
+	while (*p >= '0' && *p <= '9') {
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return NULL;
+		p++;
+	}
+	if (p == start || (*start == '0' && p - start > 1) || *p == '.' || *p == 'e' || *p == 'E')
+		return NULL;
+	*ret = v;
+	return p;
+}
+
+enum quick { QUICK_OK, QUICK_UNSURE, QUICK_BAD };
+
+/* One value behind its colon; *p moves behind it. Words are cut with a NUL later, when the line is sure to be ours. */
+static enum quick value_scan(struct fields *f, char **p, unsigned field, char **cuts, size_t *cut_n)
+{
+	bool negative;
+	uint64_t v;
+	char *end;
+
+	if (**p == '"') {
+		end = plain_string_end(*p + 1);
+		if (!end || *cut_n == F_MAX)
+			return QUICK_UNSURE;
+		if (field < F_MAX) {
+			if (word_set(f, field, *p + 1) < 0)
+				return QUICK_BAD;
+			cuts[(*cut_n)++] = end;
+		}
+		*p = end + 1;
+		return QUICK_OK;
+	}
+	end = plain_number(*p, &negative, &v);
+	if (!end)
+		return QUICK_UNSURE;
+	if (field < F_MAX && number_set(f, field, negative, v) < 0)
+		return QUICK_BAD;
+	*p = end;
+	return QUICK_OK;
+}
+
+static enum quick line_scan(struct fields *f, char *line, size_t n)
+{
+	char *cuts[F_MAX], *p = blanks_skip(line);
+	size_t cut_n = 0;
+	unsigned hint = 0;
+
+	if (*p++ != '{')
+		return QUICK_UNSURE;
+	for (;;) {
+		char *key, *end;
+		unsigned field;
+		enum quick q;
+
+		p = blanks_skip(p);
+		if (*p != '"')
+			return QUICK_UNSURE;
+		key = p + 1;
+		end = plain_string_end(key);
+		if (!end)
+			return QUICK_UNSURE;
+		field = field_find(key, (size_t)(end - key), hint);
+		hint = field < F_MAX - 1 ? field + 1 : 0;
+		p = blanks_skip(end + 1);
+		if (*p != ':')
+			return QUICK_UNSURE;
+		p = blanks_skip(p + 1);
+		q = value_scan(f, &p, field, cuts, &cut_n);
+		if (q != QUICK_OK)
+			return q;
+		p = blanks_skip(p);
+		if (*p == '}')
+			break;
+		if (*p++ != ',')
+			return QUICK_UNSURE;
+	}
+	if (blanks_skip(p + 1) != line + n)
+		return QUICK_UNSURE;
+	while (cut_n)
+		*cuts[--cut_n] = 0;
+	return QUICK_OK;
+}
+
+static int tree_value_set(struct fields *f, unsigned field, struct json_object *value)
+{
+	int64_t v;
+
+	switch (json_object_get_type(value)) {
+	case json_type_null:
+		return 0;
+	case json_type_string:
+		return word_set(f, field, json_object_get_string(value));
+	case json_type_int:
+		v = json_object_get_int64(value);
+		return v < 0 ? number_set(f, field, true, -(uint64_t)v) :
+			       number_set(f, field, false, json_object_get_uint64(value));
+	case json_type_array:
+		if (rows[field].type != ARRAY)
+			return wrong_type(f, field);
+		f->frames = value;
+		field_mark(f, field);
+		return 0;
+	default:
+		return wrong_type(f, field);
+	}
+}
+
+static int line_parse_tree(struct fields *f, const char *line, size_t n)
+{
+	struct json_tokener *tok;
+	enum json_tokener_error e;
+
+	if (n >= INT_MAX) {
+		f->why = "the line is too long";
+		return -EBADMSG;
+	}
+	if (memchr(line, 0, n)) {
+		f->why = "the line has a NUL byte";
+		return -EBADMSG;
+	}
+	tok = json_tokener_new();
+	if (!tok)
+		return -ENOMEM;
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+	/* With its NUL, so that a number at the end is known to be whole. */
+	f->tree = json_tokener_parse_ex(tok, line, (int)n + 1);
+	e = json_tokener_get_error(tok);
+	f->why = e == json_tokener_success ? NULL :
+		 e == json_tokener_continue || e == json_tokener_error_parse_eof ? "the line is cut short" :
+		 "the line is no JSON";
+	json_tokener_free(tok);
+	if (!f->why && !json_object_is_type(f->tree, json_type_object))
+		f->why = "the line is no JSON object";
+	if (f->why)
+		return -EBADMSG;
+	json_object_object_foreach(f->tree, key, value) {
+		unsigned field = field_find(key, strlen(key), 0);
+
+		if (field < F_MAX && tree_value_set(f, field, value) < 0)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+int fields_parse(struct fields *f, char *line, size_t n)
+{
+	f->present = 0;
+	f->tree = f->frames = NULL;
+	f->why = NULL;
+	line[n] = 0;
+	switch (line_scan(f, line, n)) {
+	case QUICK_OK:
+		return 0;
+	case QUICK_BAD:
+		return -EBADMSG;
+	default:
+		f->present = 0;
+		return line_parse_tree(f, line, n);
+	}
+}
+
+void fields_done(struct fields *f)
+{
+	if (f->tree)
+		json_object_put(f->tree);
+	f->tree = f->frames = NULL;
+}

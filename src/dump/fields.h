@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* One event line taken apart: known keys with checked types. Private to dump/. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_object;
+
+enum field {
+	/* the format's own */
+	F_E, F_K, F_W, F_O, F_RS, F_LK, F_TR, F_SP,
+	F_ID, F_P, F_T, F_R, F_C, F_I, F_CL, F_M, F_S, F_D,
+	/* our additions */
+	F_PID, F_TID, F_EXIT_STATUS, F_UNWOUND, F_CLIPPED, F_WAIT_KIND, F_OUTCOME, F_WAKE_NS, F_BLOCKED_NS,
+	F_RUNNABLE_NS, F_ONCPU_NS, F_WAKER_PID, F_WAKER_TID, F_WAKER_COMM, F_WAKER_CTX, F_OWNER_TID, F_OWNER_UNKNOWN,
+	F_TIMEOUT_NS, F_THREAD_NAME, F_TASK_STATE, F_SYSCALL, F_FUTEX_OP, F_KSTACK, F_USTACK,
+	F_SID, F_SIDE, F_ENDED, F_FRAMES, F_MID, F_PATH, F_BUILD_ID, F_BIAS,
+	F_COMM, F_OP, F_BEGIN_NS, F_END_NS, F_LOST_NS, F_INTERVALS, F_LOST, F_BELOW_MIN, F_VOLUNTARY, F_INVOLUNTARY,
+	F_MAX,
+};
+
+struct fields {
+	uint64_t present;	       /* bit by enum field */
+	uint64_t number[F_MAX];	       /* numbers; signed ones in two's complement */
+	const char *word[F_MAX];       /* strings, NUL-terminated; valid until the line or tree goes */
+	struct json_object *frames;    /* array, owned by tree */
+	struct json_object *tree;      /* NULL when the quick way sufficed */
+	const char *why;	       /* of a bad line, static */
+};
+
+/*
+ * Parses a line of n bytes; line[n] must be writable, the line is written to.
+ * Keys match exactly or without regard to case, the last of equal keys counts,
+ * null is no value. Any legal JSON is taken; flat objects of plain words and
+ * integers, as dumps have them, take a quick way. 0; -EBADMSG: damaged, or a
+ * key of the format has a wrong type (why tells); -ENOMEM. fields_done() after each.
+ */
+int fields_parse(struct fields *f, char *line, size_t n);
+void fields_done(struct fields *f);
+
+static inline bool fields_has(const struct fields *f, enum field i)
+{
+	return f->present >> i & 1;
+}
+/* 0 and "" if absent. */
+static inline uint64_t fields_number(const struct fields *f, enum field i)
+{
+	return fields_has(f, i) ? f->number[i] : 0;
+}
+static inline const char *fields_word(const struct fields *f, enum field i)
+{
+	return fields_has(f, i) ? f->word[i] : "";
+}

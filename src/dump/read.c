@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Reading goes on over damage: a recording that was cut by a full disk or a
+ * kill is worth most exactly then. Only a header that can't be understood ends
+ * it, since every string of the events is in there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/lines.h"
+#include "dump/reader.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+static void reader_done(struct reader *r)
+{
+	model_free(r->m);
+	free(r->strings);
+	ids_done(&r->op_ids);
+	ids_done(&r->stack_ids);
+	ids_done(&r->module_ids);
+	free(r->op_parents);
+	free(r->wait_refs);
+	free(r->link_refs);
+	free(r->thread_ops);
+	rows_done(&r->rows);
+}
+
+static void lines_close_p(struct lines **l)
+{
+	lines_close(*l);
+}
+
+void reader_complain(struct reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->problem.message[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(r->problem.message, sizeof(r->problem.message), fmt, ap);
+	va_end(ap);
+}
+
+uint32_t reader_string(struct reader *r, uint64_t id)
+{
+	if (id < r->string_n)
+		return r->strings[id];
+	if (id)
+		r->bad_string_n++;
+	return 0;
+}
+
+int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_id)
+{
+	uint32_t index;
+
+	if (VEC_RESERVE(r->op_parents, r->op_parent_cap, r->m->op_n + 1) < 0 || model_op_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->ops[index] = *op;
+	r->op_parents[index] = parent_id;
+	return ids_add(&r->op_ids, op->id, index);
+}
+
+/* The more there is to say the shorter: the first bad line is the one to look at. */
+static void bad_line(struct reader *r, size_t number, const char *why)
+{
+	r->problem.bad_n++;
+	if (r->problem.line)
+		return;
+	r->problem.line = number;
+	reader_complain(r, "line %zu: %s", number, why);
+}
+
+static bool line_is_blank(const struct line *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strchr(" \t\r", l->text[i]) || !l->text[i])
+			return false;
+	}
+	return true;
+}
+
+/* 0, -ENOMEM: a bad line is no failure. */
+static int event_read(struct reader *r, const struct line *l, size_t number, struct fields *f)
+{
+	const char *why = NULL;
+	int e;
+
+	r->line_n++;
+	if (l->dropped) {
+		bad_line(r, number, "the line is too long");
+		return 0;
+	}
+	e = fields_parse(f, l->text, l->n);
+	if (e == 0)
+		e = reader_event(r, f, &why);
+	else
+		why = f->why;
+	if (e == -EBADMSG) {
+		bad_line(r, number, l->ended ? why : "the line is cut short");
+		e = 0;
+	}
+	fields_done(f);
+	return e;
+}
+
+static int events_read(struct reader *r, struct lines *lines)
+{
+	struct fields f;
+	struct line l;
+	int e;
+
+	for (size_t number = 2;; number++) {
+		e = lines_next(lines, &l);
+		if (e <= 0)
+			return e;
+		if (line_is_blank(&l))
+			continue;
+		e = event_read(r, &l, number, &f);
+		if (e < 0)
+			return e;
+	}
+}
+
+/* What is wrong with the file as a whole, after the first bad line if there is one. */
+static void file_complain(struct reader *r, const char *damage)
+{
+	size_t at = strlen(r->problem.message), room = sizeof(r->problem.message) - at;
+	char *end = r->problem.message + at;
+	const char *comma = at ? "; " : "";
+
+	if (r->problem.bad_n > 1)
+		snprintf(end, room, " (%zu bad lines)", r->problem.bad_n);
+	at = strlen(r->problem.message);
+	room = sizeof(r->problem.message) - at;
+	end = r->problem.message + at;
+	if (damage)
+		snprintf(end, room, "%s%s after %" PRIu64 " events", comma, damage, r->line_n);
+	else if (r->has_announced && r->announced_n != r->line_n)
+		snprintf(end, room, "%sthe header announces %" PRIu64 " events, the file has %" PRIu64, comma,
+			 r->announced_n, r->line_n);
+	else if (r->bad_string_n)
+		snprintf(end, room, "%s%" PRIu64 " string ids are outside the table", comma, r->bad_string_n);
+}
+
+static int header_read(struct reader *r, struct lines *lines, struct dump_facts *facts)
+{
+	struct line l;
+	int e = lines_next(lines, &l);
+
+	if (e < 0)
+		return e;
+	r->problem.line = 1;
+	if (e == 0) {
+		reader_complain(r, "%s", lines_damage(lines) ? lines_damage(lines) : "the file is empty");
+		return -EINVAL;
+	}
+	if (l.dropped) {
+		reader_complain(r, "the header (line 1) is too long");
+		return -EINVAL;
+	}
+	l.text[l.n] = 0;
+	e = reader_header(r, l.text, l.n, facts);
+	if (e == 0 && !r->problem.message[0])
+		r->problem.line = 0;
+	return e;
+}
+
+static int file_read(struct reader *r, struct lines *lines, struct dump_facts *facts)
+{
+	int e = model_new(&r->m);
+
+	if (e == 0)
+		e = header_read(r, lines, facts);
+	if (e == 0)
+		e = events_read(r, lines);
+	if (e == 0)
+		e = reader_resolve(r);
+	if (e == 0)
+		file_complain(r, lines_damage(lines));
+	return e;
+}
+
+int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_facts,
+		   struct dump_problem *ret_problem)
+{
+	_cleanup_(lines_close_p) struct lines *lines = NULL;
+	_cleanup_(dump_facts_done) struct dump_facts facts = { 0 };
+	_cleanup_(reader_done) struct reader r = { 0 };
+	int e = lines_open(path, &lines);
+
+	if (e == 0)
+		e = file_read(&r, lines, &facts);
+	if (e == 0 || e == -EINVAL)
+		*ret_problem = r.problem;
+	if (e < 0)
+		return e;
+	*ret = TAKE_PTR(r.m);
+	if (ret_facts) {
+		*ret_facts = facts;
+		facts = (struct dump_facts){ 0 };
+	}
+	return 0;
+}
+
+int dump_read(const char *path, struct model **ret, struct dump_problem *ret_problem)
+{
+	return dump_read_with(path, ret, NULL, ret_problem);
+}

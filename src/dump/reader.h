@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* What reading a dump keeps besides the model, and its three stages. Private to dump/. */
+#include "dump/dump.h"
+#include "dump/fields.h"
+#include "dump/ids.h"
+#include "dump/rows.h"
+#include "model/model.h"
+
+/* References as the dump has them, until all that they may mean has been read. By index of the model's vector. */
+struct wait_refs {
+	uint64_t op, target;
+	uint32_t pid, tid, waker_pid, waker_tid, waker_comm;
+};
+struct link_refs {
+	uint64_t from, to;
+};
+
+struct reader {
+	struct model *m;
+	struct dump_problem problem;
+	uint32_t *strings; /* string id of the model by id of the dump */
+	size_t string_n;
+	bool end_known; /* m->end_ns is the dump's time; else it grows with the events */
+	uint64_t announced_n; /* the header's event_count */
+	bool has_announced;
+	uint64_t line_n;      /* events that came */
+	uint64_t bad_string_n; /* string ids outside the table */
+	struct ids op_ids, stack_ids, module_ids;
+	uint64_t *op_parents;
+	size_t op_parent_cap;
+	struct wait_refs *wait_refs;
+	size_t wait_ref_cap;
+	struct link_refs *link_refs;
+	size_t link_ref_cap;
+	uint64_t *thread_ops;
+	size_t thread_op_cap;
+	/* Until resolved: stacks are sids, comm_id is UINT32_MAX for "the thread's name". A wait's row is an index here. */
+	struct rows rows;
+};
+
+/* The first complaint stays. */
+void reader_complain(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The model's string for an id of the dump; one outside the table is none, and counted. */
+uint32_t reader_string(struct reader *r, uint64_t id);
+/* An op, ended or open, under its id in the dump. 0, -ENOMEM. */
+int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_id);
+
+/* header.c: line 1; facts may be filled in part on failure. 0, -EINVAL (complained), -ENOMEM. */
+int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts);
+/* event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM. */
+int reader_event(struct reader *r, const struct fields *f, const char **ret_why);
+/* resolve.c: ids to indexes, rows, threads, processes. 0, -ENOMEM. */
+int reader_resolve(struct reader *r);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * When all lines are in: ids become indexes. Ops are put in the order of their
+ * ids first, so that an op of wcbpf has its id as index again and a dump read
+ * and written is the same file. A reference to nothing becomes "none"; in a
+ * dump flushed from a longer run that is usual, what it meant is in another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/reader.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* Entries of one key (pid and tid, or pid alone), each from its begin on: numbers are reused. */
+struct lifetime {
+	uint32_t pid, tid, index;
+	int64_t begin_ns;
+};
+struct lifetimes {
+	struct lifetime *items;
+	size_t n;
+};
+
+static void lifetimes_done(struct lifetimes *l)
+{
+	free(l->items);
+}
+
+static int lifetime_compare(const void *a, const void *b)
+{
+	const struct lifetime *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The one that lived at ns: the last begun until then; if all began later, the first. 0: none of that number. */
+static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint32_t tid, int64_t ns)
+{
+	const struct lifetime key = { .pid = pid, .tid = tid, .begin_ns = ns, .index = UINT32_MAX };
+	size_t low = 0, high = l->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lifetime_compare(&l->items[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && l->items[low - 1].pid == pid && l->items[low - 1].tid == tid)
+		return l->items[low - 1].index;
+	return low < l->n && l->items[low].pid == pid && l->items[low].tid == tid ? l->items[low].index : 0;
+}
+
+/* Of an op that is both open and ended the ended one counts; of other equals the first. */
+static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		if (!r->m->ops[r->op_ids.pairs[i].index].open)
+			return r->op_ids.pairs[i].index;
+	}
+	return r->op_ids.pairs[from].index;
+}
+
+static int ops_order(struct reader *r)
+{
+	size_t n = r->op_ids.n, kept = 0;
+	struct model_op *ops;
+	uint64_t *parents;
+
+	ids_sort(&r->op_ids);
+	ops = reallocarray(NULL, n + 1, sizeof(*ops));
+	parents = reallocarray(NULL, n + 1, sizeof(*parents));
+	if (!ops || !parents) {
+		free(ops);
+		free(parents);
+		return -ENOMEM;
+	}
+	ops[0] = r->m->ops[0];
+	parents[0] = 0;
+	for (size_t i = 0, next; i < n; i = next) {
+		uint64_t id = r->op_ids.pairs[i].id;
+		uint32_t old;
+
+		for (next = i + 1; next < n && r->op_ids.pairs[next].id == id; next++)
+			;
+		old = op_pick(r, i, next);
+		kept++;
+		ops[kept] = r->m->ops[old];
+		parents[kept] = r->op_parents[old];
+		/* kept - 1 <= i: pairs behind i are not touched. */
+		r->op_ids.pairs[kept - 1] = (struct id_pair){ .id = id, .index = (uint32_t)kept };
+	}
+	r->op_ids.n = kept;
+	free(r->m->ops);
+	free(r->op_parents);
+	r->m->ops = ops;
+	r->m->op_cap = n + 1;
+	r->m->op_n = kept + 1;
+	r->op_parents = parents;
+	return 0;
+}
+
+static void ops_resolve(struct reader *r)
+{
+	for (size_t i = 1; i < r->m->op_n; i++) {
+		struct model_op *o = &r->m->ops[i];
+
+		o->parent = ids_find(&r->op_ids, r->op_parents[i]);
+		if (o->open)
+			o->end_ns = r->m->end_ns > o->start_ns ? r->m->end_ns : o->start_ns;
+	}
+}
+
+static void links_resolve(struct reader *r)
+{
+	for (size_t i = 1; i < r->m->link_n; i++) {
+		r->m->links[i].from = ids_find(&r->op_ids, r->link_refs[i].from);
+		r->m->links[i].to = ids_find(&r->op_ids, r->link_refs[i].to);
+	}
+}
+
+static void stacks_resolve(struct reader *r)
+{
+	ids_sort(&r->stack_ids);
+	ids_sort(&r->module_ids);
+	for (size_t i = 1; i < r->m->stack_n; i++) {
+		struct model_stack *s = &r->m->stacks[i];
+
+		for (uint32_t k = 0; k < s->frame_n; k++)
+			s->frames[k].module = ids_find(&r->module_ids, s->frames[k].module);
+	}
+	for (size_t i = 0; i < r->rows.n; i++) {
+		r->rows.items[i].kstack = ids_find(&r->stack_ids, r->rows.items[i].kstack);
+		r->rows.items[i].ustack = ids_find(&r->stack_ids, r->rows.items[i].ustack);
+	}
+}
+
+/* Processes are not lines of their own: each is an exec op with a pid. */
+static int processes_resolve(struct reader *r)
+{
+	struct model *m = r->m;
+
+	for (size_t i = 1; i < m->op_n; i++) {
+		const struct model_op *o = &m->ops[i];
+		const char *colon = strchr(strtab_str(m->strings, o->client_id), ':');
+		uint32_t index;
+
+		if (o->kind != OP_EXEC || !o->pid)
+			continue;
+		if (model_process_add(m, &index) < 0)
+			return -ENOMEM;
+		m->processes[index] = (struct model_process){
+			.pid = o->pid,
+			.start_time_ns = colon ? strtoull(colon + 1, NULL, 10) : 0,
+			.key_id = o->client_id,
+			.op = (uint32_t)i,
+		};
+	}
+	return 0;
+}
+
+static int lifetimes_of_threads(const struct model *m, struct lifetimes *ret)
+{
+	ret->items = calloc(m->thread_n, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->thread_n; i++)
+		ret->items[ret->n++] = (struct lifetime){ .pid = m->threads[i].pid, .tid = m->threads[i].tid,
+							  .index = (uint32_t)i, .begin_ns = m->threads[i].begin_ns };
+	qsort(ret->items, ret->n, sizeof(*ret->items), lifetime_compare);
+	return 0;
+}
+
+static int lifetimes_of_processes(const struct model *m, struct lifetimes *ret)
+{
+	ret->items = calloc(m->process_n, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->process_n; i++)
+		ret->items[ret->n++] = (struct lifetime){ .pid = m->processes[i].pid, .index = (uint32_t)i,
+							  .begin_ns = m->ops[m->processes[i].op].start_ns };
+	qsort(ret->items, ret->n, sizeof(*ret->items), lifetime_compare);
+	return 0;
+}
+
+static int threads_resolve(struct reader *r)
+{
+	_cleanup_(lifetimes_done) struct lifetimes processes = { 0 };
+	struct model *m = r->m;
+
+	if (lifetimes_of_processes(m, &processes) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->thread_n; i++) {
+		struct model_thread *t = &m->threads[i];
+		struct model_process *p;
+
+		t->op = ids_find(&r->op_ids, r->thread_ops[i]);
+		t->process = lifetimes_find(&processes, t->pid, 0, t->begin_ns);
+		p = &m->processes[t->process];
+		if (t->process && (t->tid == t->pid || !p->comm_id))
+			p->comm_id = t->comm_id;
+	}
+	for (size_t i = 1; i < m->op_n; i++) {
+		const struct model_op *o = &m->ops[i];
+		uint32_t p = o->kind == OP_EXEC_PHASE ? lifetimes_find(&processes, o->pid, 0, o->start_ns) : 0;
+
+		if (p && m->processes[p].op == o->parent)
+			m->processes[p].phase = (uint32_t)i;
+	}
+	return 0;
+}
+
+static int wait_row_resolve(struct reader *r, struct rows *rows, struct model_wait *x)
+{
+	struct model_row key = r->rows.items[x->row];
+	uint32_t index;
+
+	if (key.comm_id == UINT32_MAX)
+		key.comm_id = r->m->threads[x->thread].comm_id;
+	if (rows_intern(rows, &key, &index) < 0)
+		return -ENOMEM;
+	rows->items[index].count++;
+	rows->items[index].blocked_ns += (uint64_t)x->blocked_ns;
+	rows->items[index].runnable_ns += (uint64_t)x->runnable_ns;
+	x->row = index + 1; /* the model's row 0 is blank */
+	return 0;
+}
+
+/* A waker whose own name is given is no thread of the recording, though one may have its numbers at another time. */
+static int wait_waker_resolve(struct model *m, const struct lifetimes *threads, const struct wait_refs *refs,
+			      struct model_wait *x)
+{
+	uint32_t waker;
+	int err;
+
+	if (refs->waker_tid && refs->waker_pid && !refs->waker_comm)
+		x->waker = lifetimes_find(threads, refs->waker_pid, refs->waker_tid,
+					  x->wake_ns >= 0 ? x->wake_ns : x->end_ns);
+	if (x->waker || (!refs->waker_pid && !refs->waker_tid && !refs->waker_comm))
+		return 0;
+	err = model_waker_intern(m, refs->waker_pid, refs->waker_tid, refs->waker_comm, &waker);
+	if (err < 0)
+		return err;
+	x->outside_waker = waker;
+	return 0;
+}
+
+static int waits_resolve(struct reader *r)
+{
+	_cleanup_(lifetimes_done) struct lifetimes threads = { 0 };
+	_cleanup_(rows_done) struct rows rows = { 0 };
+	struct model *m = r->m;
+	uint32_t index;
+
+	if (lifetimes_of_threads(m, &threads) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct wait_refs *refs = &r->wait_refs[i];
+		struct model_wait *x = &m->waits[i];
+
+		x->op = ids_find(&r->op_ids, refs->op);
+		x->target = ids_find(&r->op_ids, refs->target);
+		if (refs->tid)
+			x->thread = lifetimes_find(&threads, refs->pid, refs->tid, x->start_ns);
+		if (wait_waker_resolve(m, &threads, refs, x) < 0 || wait_row_resolve(r, &rows, x) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < rows.n; i++) {
+		if (model_row_add(m, &index) < 0)
+			return -ENOMEM;
+		m->rows[index] = rows.items[i];
+	}
+	return 0;
+}
+
+int reader_resolve(struct reader *r)
+{
+	if (ops_order(r) < 0)
+		return -ENOMEM;
+	ops_resolve(r);
+	links_resolve(r);
+	stacks_resolve(r);
+	if (processes_resolve(r) < 0 || threads_resolve(r) < 0)
+		return -ENOMEM;
+	return waits_resolve(r);
+}
