@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* wcprof.ndjson: the dump itself is dump/'s; here is what its header says of the recording. */
+#include "dump/dump.h"
+#include "output/integrity.h"
+#include "output/job.h"
+#include "output/recording.h"
+
+static void write_header(void *arg, struct json *j)
+{
+	const struct output_job *job = arg;
+
+	recording_write_facts(j, job->f);
+	json_key(j, "integrity");
+	json_begin_object(j);
+	integrity_write_counters(j, job->m);
+	json_end_object(j);
+}
+
+int dump_file_write(const struct output_job *job, json_sink sink, void *arg)
+{
+	/* The callback only reads: the cast drops const for its void *. */
+	return dump_write(job->m, write_header, (void *)(uintptr_t)job, sink, arg);
+}

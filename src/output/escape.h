@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* Names made safe for line formats; the rules are in wcbpf-output(5), ESCAPES. */
+#include "output/text.h"
+
+/* Appends a thread's name by the rules of output_escape(). An empty name becomes "[unnamed]". */
+void escape_name(struct text *t, const char *name);
+/*
+ * Appends a function's or file's name: by the same rules, and so that it can
+ * neither be taken for a word of our own in brackets, nor for a line of map
+ * text, nor end in what reads as a value.
+ */
+void escape_frame(struct text *t, const char *name);
+/* One diagnostic as one line: only what would break the line is escaped. */
+void escape_line(struct text *t, const char *line);

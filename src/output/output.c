@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * The registry of formats and the walk over it. A file that can't be written
+ * stops no other. The order is by worth and size: first the capture that the
+ * harness is after, then the big dump, last the two small files that tell how
+ * the others fared. A dump that found the disk full is taken away at once, so
+ * that these still fit, the summary with short lists; only then is it written
+ * again as far as it goes, under another name that says so.
+ */
+#include "output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output/dir.h"
+#include "output/job.h"
+#include "output/text.h"
+#include "util/cleanup.h"
+#include "util/files.h"
+
+enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_DIAGNOSTICS, FILE_SUMMARY };
+enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_ANY = ~0 };
+
+struct format {
+	enum file_id id;
+	int modes;	 /* bits MODE_* */
+	bool needs_model;
+	const char *name;
+	int (*write)(const struct output_job *job, json_sink sink, void *arg);
+};
+
+/* In the order of writing. */
+static const struct format formats[] = {
+	{FILE_CAPTURE, MODE_TIME, true, "offcpu.time.txt", folded_write},
+	{FILE_CAPTURE, MODE_STACKS, true, "offcpu.stacks.txt", stacks_write},
+	{FILE_DUMP, MODE_ANY, true, "wcprof.ndjson", dump_file_write},
+	{FILE_DIAGNOSTICS, MODE_ANY, false, "offcpu.diagnostics.txt", diagnostics_write},
+	{FILE_SUMMARY, MODE_ANY, false, "offcpu.summary.json", summary_write},
+};
+
+enum { FORMAT_N = sizeof(formats) / sizeof(formats[0]) };
+
+static bool format_of_mode(const struct format *fmt, enum output_mode mode)
+{
+	return fmt->modes & 1 << mode;
+}
+
+static const char *format_name(const struct format *fmt, bool gzip)
+{
+	return fmt->id == FILE_DUMP && gzip ? "wcprof.ndjson.gz" : fmt->name;
+}
+
+static const char *name_of(enum file_id id, const struct output_facts *f)
+{
+	const char *name = "";
+
+	for (size_t i = 0; i < FORMAT_N; i++) {
+		if (formats[i].id == id && format_of_mode(&formats[i], f->mode))
+			name = format_name(&formats[i], f->gzip);
+	}
+	return name;
+}
+
+static int job_init(struct output_job *job, struct output_dir *d, const struct model *m, const struct output_facts *f)
+{
+	int err;
+
+	*job = (struct output_job){
+		.m = m,
+		.f = f,
+		.folder = output_dir_path(d),
+		.capture = name_of(FILE_CAPTURE, f),
+		.dump = name_of(FILE_DUMP, f),
+		.diagnostics = name_of(FILE_DIAGNOSTICS, f),
+		.summary = name_of(FILE_SUMMARY, f),
+	};
+	if (!m)
+		return 0;
+	err = folded_tally(m, &job->blocked);
+	if (err)
+		return err;
+	job->row_n = f->mode == OUTPUT_STACKS ? stacks_row_n(m) : job->blocked.n;
+	return 0;
+}
+
+static void job_done(struct output_job *job)
+{
+	tally_done(&job->blocked);
+}
+
+static int file_open(const struct output_dir *d, const struct format *fmt, bool gzip, struct files_writer **ret)
+{
+	struct files_writer_options o;
+
+	dir_file_options(d, &o);
+	if (fmt->id == FILE_DUMP && gzip)
+		o.gzip_level = 3; /* at 6 a million waits take longer than the 3 s in which files are to be complete */
+	return files_writer_new(dir_fd(d), format_name(fmt, gzip), &o, ret);
+}
+
+static int file_write(const struct output_dir *d, const struct output_job *job, const struct format *fmt)
+{
+	_cleanup_(files_writer_freep) struct files_writer *w = NULL;
+	int err = file_open(d, fmt, job->f->gzip, &w);
+
+	if (!err)
+		err = fmt->write(job, files_writer_write, w);
+	return err ? err : files_writer_commit(w);
+}
+
+/* Not a byte may have fitted: then there is no such file. */
+static bool partial_is_there(const struct output_dir *d, const char *name)
+{
+	_cleanup_(freep) char *partial = NULL;
+	struct stat st;
+
+	if (asprintf(&partial, "%s.partial", name) < 0) {
+		partial = NULL;
+		return false;
+	}
+	if (fstatat(dir_fd(d), partial, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (st.st_size)
+		return true;
+	unlinkat(dir_fd(d), partial, 0);
+	return false;
+}
+
+/* Writes what fits of a file for which there was no room. True if something is kept, as NAME.partial. */
+static bool file_salvage(const struct output_dir *d, const struct output_job *job, const struct format *fmt)
+{
+	_cleanup_(files_writer_freep) struct files_writer *w = NULL;
+
+	if (file_open(d, fmt, job->f->gzip, &w))
+		return false;
+	/* Expected to fail, as it did before. Should there be room now, the whole file is the better one. */
+	if (!fmt->write(job, files_writer_write, w) && !files_writer_commit(w))
+		return false;
+	return files_writer_bytes(w) && !files_writer_salvage(w) && partial_is_there(d, job->dump);
+}
+
+static void job_note(struct output_job *job, enum file_id id, int err)
+{
+	if (id == FILE_CAPTURE)
+		job->capture_error = err;
+	else if (id == FILE_DUMP)
+		job->dump_error = err;
+	else if (id == FILE_DIAGNOSTICS)
+		job->diagnostics_error = err;
+}
+
+static bool disk_is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
+}
+
+/* One line of the failures, in the order of writing. */
+static char *why(const struct output_dir *d, const struct output_job *job, const int errors[], bool salvaged)
+{
+	_cleanup_(text_done) struct text t = {0};
+
+	for (size_t i = 0; i < FORMAT_N; i++) {
+		const char *name = format_name(&formats[i], job->f->gzip);
+
+		if (errors[i])
+			text_appendf(&t, "%s%s/%s: %s", t.n ? "; " : "", output_dir_path(d), name,
+				     strerror(-errors[i]));
+	}
+	if (salvaged)
+		text_appendf(&t, "; what fits of the dump is kept as %s.partial", job->dump);
+	return text_error(&t) ? NULL : TAKE_PTR(t.bytes);
+}
+
+static int write_all(struct output_dir *d, struct output_job *job, char **ret_why)
+{
+	int errors[FORMAT_N] = {0}, first = 0;
+	bool salvaged = false;
+
+	for (size_t i = 0; i < FORMAT_N; i++) {
+		const struct format *fmt = &formats[i];
+
+		if (!format_of_mode(fmt, job->f->mode) || (fmt->needs_model && !job->m))
+			continue;
+		errors[i] = file_write(d, job, fmt);
+		if (disk_is_full(errors[i]) && fmt->id == FILE_SUMMARY && !job->brief) {
+			job->brief = true;
+			errors[i] = file_write(d, job, fmt);
+		}
+		job->brief |= disk_is_full(errors[i]);
+		job_note(job, fmt->id, errors[i]);
+		if (errors[i] && !first)
+			first = errors[i];
+	}
+	for (size_t i = 0; i < FORMAT_N; i++) {
+		if (formats[i].id == FILE_DUMP && disk_is_full(errors[i]))
+			salvaged = file_salvage(d, job, &formats[i]);
+	}
+	if (first)
+		*ret_why = why(d, job, errors, salvaged);
+	return first;
+}
+
+static int output_run(struct output_dir *d, const struct model *m, const struct output_facts *f, char **ret_why)
+{
+	_cleanup_(job_done) struct output_job job;
+	int err;
+
+	*ret_why = NULL;
+	dir_keep(d);
+	err = job_init(&job, d, m, f);
+	if (!err)
+		return write_all(d, &job, ret_why);
+	if (asprintf(ret_why, "%s: %s", output_dir_path(d), strerror(-err)) < 0)
+		*ret_why = NULL;
+	return err;
+}
+
+int output_write(struct output_dir *d, const struct model *m, const struct output_facts *f, char **ret_why)
+{
+	return output_run(d, m, f, ret_why);
+}
+
+int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why)
+{
+	return output_run(d, NULL, f, ret_why);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * The files of a recording: folder, one file a format, all by temporary file
+ * and rename. One row of the registry (output.c) a format.
+ */
+#include <sys/types.h>
+
+#include "model/model.h"
+#include "util/cleanup.h"
+
+enum output_mode { OUTPUT_TIME, OUTPUT_STACKS };
+
+/* Facts of a recording that the model doesn't know; strings owned by the caller, NULL where unknown. */
+struct output_facts {
+	enum output_mode mode;
+	const char *version, *kernel, *host, *clock; /* clock: "CLOCK_MONOTONIC" */
+	const char *const *command; /* NULL-terminated argv, NULL for attach */
+	const char *target;	    /* "pid 123", "cgroup /x", "all" */
+	const char *options;	    /* as given on the command line */
+	bool has_exit_status;
+	int exit_status; /* as wait(2) gives it */
+	/* "" or NULL: the capture ran; else it could not: state tool_missing or tool_failed with this reason */
+	const char *missing;	    /* -> tool_missing / tool_unavailable */
+	const char *failed;	    /* -> tool_failed */
+	const char *failed_kind;    /* permission_denied, ... */
+	const char *no_rows_reason; /* why no row: nothing blocked, nothing matched, nothing readable */
+	const char *const *diagnostics; /* NULL-terminated lines for offcpu.diagnostics.txt besides losses */
+	uint64_t tracer_cpu_ns;	    /* user + system time of wcbpf */
+	uint64_t bpf_run_n, bpf_run_ns; /* 0: kernel.bpf_stats_enabled was off */
+	uint64_t interval_ns_per_run;
+	bool gzip;		    /* wcprof.ndjson.gz */
+};
+
+struct output_dir;
+
+/*
+ * Prepares DIR: made if absent; one that carries our marker becomes DIR.old
+ * (an older DIR.old is removed if it carries the marker); an empty one is used;
+ * any other is -ENOTEMPTY, as are ".", "..", "/" and a home; a link is -ELOOP; one
+ * that another wcbpf records into is -EBUSY. Checks that files can be written.
+ * uid/gid: owner of all files (-1: ours). On failure *ret_why is one malloc'd line.
+ */
+int output_dir_open(const char *path, uid_t uid, gid_t gid, struct output_dir **ret, char **ret_why);
+/* NULL-safe, gives NULL. If nothing was ever written (output_write*), all is put back as it was before. */
+struct output_dir *output_dir_free(struct output_dir *d);
+DEFINE_CLEANUP(struct output_dir *, output_dir_free)
+const char *output_dir_path(const struct output_dir *d);
+
+/*
+ * Writes every file of the mode: wcprof.ndjson(.gz), offcpu.time.txt or
+ * offcpu.stacks.txt, offcpu.diagnostics.txt, offcpu.summary.json. What can be
+ * written is written also when another fails. 0 (*ret_why NULL) or the first
+ * -errno (with *ret_why: files and reasons, malloc'd). Of a dump that finds the
+ * disk full what fits is kept as NAME.partial.
+ */
+int output_write(struct output_dir *d, const struct model *m, const struct output_facts *f, char **ret_why);
+/* Only diagnostics and summary, for a recording that could not run: m is NULL. */
+int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why);
+
+/* A thread's name made safe for folded lines (wcbpf-output(5), ESCAPES). malloc'd, NULL: no memory. */
+char *output_escape(const char *name);

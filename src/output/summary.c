@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * offcpu.summary.json: the harness's ten keys first and in its order, then
+ * what the recording was and where the time went. Written last, so that it
+ * can tell how the other files fared. Lists have limits, each beside a count
+ * of all, so that the file of a day's system-wide recording can still be
+ * loaded; the totals count everything.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "output/frames.h"
+#include "output/integrity.h"
+#include "output/job.h"
+#include "output/recording.h"
+#include "output/verdict.h"
+#include "util/cleanup.h"
+
+enum { ROWS_MAX = 200, THREADS_MAX = 10000, ROWS_BRIEF = 10, THREADS_BRIEF = 20 };
+
+static void kv_text(struct json *j, const char *key, const struct text *t)
+{
+	json_kv_string(j, key, t->n ? text_str(t) : NULL);
+}
+
+/* As the harness joins them: folder, slash, name. */
+static int kv_path(struct json *j, const char *key, const char *folder, const char *name)
+{
+	_cleanup_(text_done) struct text path = {0};
+
+	text_appendf(&path, "%s/%s", folder, name);
+	kv_text(j, key, &path);
+	return text_error(&path);
+}
+
+static int write_paths(struct json *j, const struct output_job *job)
+{
+	int err = kv_path(j, "capture_path", job->folder, job->capture);
+
+	if (!err)
+		err = kv_path(j, "diagnostics_path", job->folder, job->diagnostics);
+	if (!err)
+		err = kv_path(j, "summary_path", job->folder, job->summary);
+	return err;
+}
+
+static void write_integrity(struct json *j, const struct output_job *job, const struct verdict *v)
+{
+	json_begin_object(j);
+	json_kv_string(j, "status", v->integrity);
+	kv_text(j, "message", &v->message);
+	if (job->m) {
+		integrity_write_counters(j, job->m);
+	} else {
+		json_key(j, "lost_stack_trace_count");
+		json_null(j);
+	}
+	json_end_object(j);
+}
+
+/* The harness's keys. */
+static int write_lane(struct json *j, const struct output_job *job, const struct verdict *v)
+{
+	int err;
+
+	json_kv_string(j, "kind", "offcpu_time");
+	json_kv_string(j, "tool", "wcbpf");
+	json_kv_string(j, "mode", job->f->mode == OUTPUT_STACKS ? "stacks" : "time");
+	err = write_paths(j, job);
+	if (err)
+		return err;
+	json_kv_string(j, "state", v->state);
+	json_kv_string(j, "caveat_kind", v->caveat_kind);
+	kv_text(j, "caveat_message", &v->caveat);
+	json_key(j, "capture_integrity");
+	write_integrity(j, job, v);
+	return 0;
+}
+
+static void write_command(struct json *j, const struct output_facts *f)
+{
+	json_key(j, "command");
+	if (f->command) {
+		json_begin_array(j);
+		for (const char *const *arg = f->command; *arg; arg++)
+			json_string(j, *arg);
+		json_end_array(j);
+	} else {
+		json_null(j);
+	}
+}
+
+/* The status as wait(2) gives it and taken apart; null: the workload was not ours or is not known to have ended. */
+static void write_exit(struct json *j, const struct output_facts *f)
+{
+	json_key(j, "exit_status");
+	if (f->has_exit_status)
+		json_int(j, f->exit_status);
+	else
+		json_null(j);
+	json_key(j, "exit_code");
+	if (f->has_exit_status && WIFEXITED(f->exit_status))
+		json_int(j, WEXITSTATUS(f->exit_status));
+	else
+		json_null(j);
+	json_key(j, "exit_signal");
+	if (f->has_exit_status && WIFSIGNALED(f->exit_status))
+		json_int(j, WTERMSIG(f->exit_status));
+	else
+		json_null(j);
+}
+
+static void write_window(struct json *j, const struct model *m)
+{
+	json_key(j, "window");
+	json_begin_object(j);
+	json_kv_int(j, "begin_unix_ns", m->epoch_unix_ns);
+	json_kv_int(j, "end_unix_ns", m->epoch_unix_ns + m->end_ns);
+	json_kv_int(j, "duration_ns", m->end_ns);
+	json_end_object(j);
+}
+
+static int64_t thread_residual_ns(const struct model_thread *t)
+{
+	return t->end_ns - t->begin_ns - (int64_t)(t->oncpu_ns + t->runnable_ns + t->blocked_ns + t->lost_ns);
+}
+
+/* Thread-nanoseconds by state: of the threads whose times are known. */
+static void write_states(struct json *j, const struct model *m)
+{
+	uint64_t oncpu_ns = 0, runnable_ns = 0, blocked_ns = 0, lost_ns = 0;
+	int64_t lifetime_ns = 0, residual_ns = 0;
+
+	for (size_t i = 1; i < m->thread_n; i++) {
+		const struct model_thread *t = &m->threads[i];
+
+		if (!t->has_totals)
+			continue;
+		lifetime_ns += t->end_ns - t->begin_ns;
+		oncpu_ns += t->oncpu_ns;
+		runnable_ns += t->runnable_ns;
+		blocked_ns += t->blocked_ns;
+		lost_ns += t->lost_ns;
+		residual_ns += thread_residual_ns(t);
+	}
+	json_key(j, "by_state");
+	json_begin_object(j);
+	json_kv_int(j, "lifetime_ns", lifetime_ns);
+	json_kv_uint(j, "oncpu_ns", oncpu_ns);
+	json_kv_uint(j, "runnable_ns", runnable_ns);
+	json_kv_uint(j, "blocked_ns", blocked_ns);
+	json_kv_uint(j, "lost_ns", lost_ns);
+	json_kv_int(j, "residual_ns", residual_ns);
+	json_end_object(j);
+}
+
+static void write_reasons(struct json *j, const struct model *m)
+{
+	struct {
+		uint64_t count, blocked_ns, runnable_ns;
+	} sums[REASON_MAX] = {0};
+
+	for (size_t i = 1; i < m->row_n; i++) {
+		const struct model_row *r = &m->rows[i];
+		enum wait_reason reason = r->reason < REASON_MAX ? r->reason : REASON_OTHER;
+
+		sums[reason].count += r->count;
+		sums[reason].blocked_ns += r->blocked_ns;
+		sums[reason].runnable_ns += r->runnable_ns;
+	}
+	json_key(j, "by_reason");
+	json_begin_object(j);
+	for (int reason = 0; reason < REASON_MAX; reason++) {
+		if (!sums[reason].count)
+			continue;
+		json_key(j, wait_reason_name((enum wait_reason)reason));
+		json_begin_object(j);
+		json_kv_uint(j, "count", sums[reason].count);
+		json_kv_uint(j, "blocked_ns", sums[reason].blocked_ns);
+		json_kv_uint(j, "runnable_ns", sums[reason].runnable_ns);
+		json_end_object(j);
+	}
+	json_end_object(j);
+}
+
+static void write_thread(struct json *j, const struct model *m, const struct model_thread *t)
+{
+	json_begin_object(j);
+	json_kv_uint(j, "pid", t->pid);
+	json_kv_uint(j, "tid", t->tid);
+	json_kv_string(j, "comm", strtab_str(m->strings, t->comm_id));
+	json_kv_int(j, "begin_ns", t->begin_ns);
+	json_kv_int(j, "end_ns", t->end_ns);
+	json_kv_uint(j, "clipped", t->clipped);
+	json_kv_bool(j, "accounted", t->has_totals);
+	if (t->has_totals) {
+		json_kv_int(j, "lifetime_ns", t->end_ns - t->begin_ns);
+		json_kv_uint(j, "oncpu_ns", t->oncpu_ns);
+		json_kv_uint(j, "runnable_ns", t->runnable_ns);
+		json_kv_uint(j, "blocked_ns", t->blocked_ns);
+		json_kv_uint(j, "lost_ns", t->lost_ns);
+		json_kv_int(j, "residual_ns", thread_residual_ns(t));
+		json_kv_uint(j, "intervals", t->interval_n);
+		json_kv_uint(j, "lost_intervals", t->lost_n);
+		json_kv_uint(j, "below_min_intervals", t->below_min_n);
+		json_kv_uint(j, "voluntary_switches", t->voluntary_n);
+		json_kv_uint(j, "involuntary_switches", t->involuntary_n);
+	}
+	json_end_object(j);
+}
+
+/* Longest-lived first; then in the order they were first seen, which is the order of the pointers. */
+static int by_lifetime(const void *pa, const void *pb)
+{
+	const struct model_thread *a = *(const struct model_thread *const *)pa;
+	const struct model_thread *b = *(const struct model_thread *const *)pb;
+	int64_t life_a_ns = a->end_ns - a->begin_ns, life_b_ns = b->end_ns - b->begin_ns;
+
+	if (life_a_ns != life_b_ns)
+		return life_a_ns > life_b_ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static int write_threads(struct json *j, const struct model *m, size_t n_max)
+{
+	_cleanup_(freep) const struct model_thread **threads = calloc(m->thread_n, sizeof(*threads));
+	size_t n = m->thread_n - 1;
+
+	if (!threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		threads[i] = &m->threads[i + 1];
+	qsort(threads, n, sizeof(*threads), by_lifetime);
+	json_kv_uint(j, "thread_count", n);
+	json_key(j, "threads");
+	json_begin_array(j);
+	for (size_t i = 0; i < n && i < n_max; i++)
+		write_thread(j, m, threads[i]);
+	json_end_array(j);
+	return 0;
+}
+
+static void write_stack(struct json *j, const struct model *m, uint32_t stack, struct text *name)
+{
+	for (size_t i = frames_n(m, stack); i > 0; i--) {
+		text_clear(name);
+		frames_append(name, m, stack, i - 1, FRAMES_EXACT);
+		json_string(j, text_str(name));
+	}
+}
+
+/* Rows are the folded lines, so both files show the same sums; but names are exact here, JSON can hold them. */
+static int write_rows(struct json *j, const struct output_job *job)
+{
+	_cleanup_(freep) struct tally_entry *top = NULL;
+	_cleanup_(text_done) struct text name = {0};
+	double total_ns = (double)job->blocked.total_ns;
+	size_t n;
+	int err = tally_top(&job->blocked, job->brief ? ROWS_BRIEF : ROWS_MAX, &top, &n);
+
+	if (err)
+		return err;
+	json_kv_uint(j, "row_count", job->blocked.n);
+	json_kv_uint(j, "total_us", job->blocked.total_us);
+	json_key(j, "rows");
+	json_begin_array(j);
+	for (size_t i = 0; i < n; i++) {
+		const struct model_row *r = &job->m->rows[top[i].row];
+
+		json_begin_object(j);
+		json_key(j, "stack");
+		json_begin_array(j);
+		json_string(j, strtab_str(job->m->strings, r->comm_id));
+		write_stack(j, job->m, r->ustack, &name);
+		write_stack(j, job->m, r->kstack, &name);
+		if (!r->ustack && !r->kstack)
+			json_string(j, "[no stack]");
+		json_end_array(j);
+		json_kv_uint(j, "value_us", top[i].us);
+		json_kv_uint(j, "count", top[i].count);
+		json_key(j, "share");
+		json_double(j, (double)top[i].ns / total_ns, 6);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	return text_error(&name);
+}
+
+/* null: kernel.bpf_stats_enabled was off, nothing was measured. */
+static void kv_measured(struct json *j, const char *key, uint64_t v, bool measured)
+{
+	json_key(j, key);
+	if (measured)
+		json_uint(j, v);
+	else
+		json_null(j);
+}
+
+static void write_tracer(struct json *j, const struct output_facts *f)
+{
+	json_key(j, "tracer");
+	json_begin_object(j);
+	json_kv_uint(j, "cpu_ns", f->tracer_cpu_ns);
+	kv_measured(j, "bpf_run_n", f->bpf_run_n, f->bpf_run_n > 0);
+	kv_measured(j, "bpf_run_ns", f->bpf_run_ns, f->bpf_run_n > 0);
+	kv_measured(j, "interval_ns_per_run", f->interval_ns_per_run, f->interval_ns_per_run > 0);
+	json_end_object(j);
+}
+
+static int write_model(struct json *j, const struct output_job *job)
+{
+	int err;
+
+	write_window(j, job->m);
+	json_key(j, "totals");
+	json_begin_object(j);
+	write_states(j, job->m);
+	write_reasons(j, job->m);
+	json_end_object(j);
+	err = write_threads(j, job->m, job->brief ? THREADS_BRIEF : THREADS_MAX);
+	return err ? err : write_rows(j, job);
+}
+
+int summary_write(const struct output_job *job, json_sink sink, void *arg)
+{
+	_cleanup_(verdict_done) struct verdict v = {0};
+	_cleanup_(json_freep) struct json *j = NULL;
+	int err = verdict_init(&v, job);
+
+	if (!err)
+		err = json_new(sink, arg, JSON_INDENTED, &j);
+	if (err)
+		return err;
+	json_begin_object(j);
+	err = write_lane(j, job, &v);
+	if (err)
+		return err;
+	recording_write_facts(j, job->f);
+	write_command(j, job->f);
+	write_exit(j, job->f);
+	if (job->m) {
+		err = write_model(j, job);
+		if (err)
+			return err;
+	}
+	write_tracer(j, job->f);
+	json_end_object(j);
+	json_newline(j);
+	return json_flush(j);
+}

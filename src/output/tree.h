@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* A folder and all below it, removed by file descriptors alone: no link is followed, no other file system entered. */
+
+/* 0 (also if there is none), -errno of the first that stays. */
+int tree_remove(int parent_fd, const char *name);
+/* 1 if a folder holds nothing besides `besides` (NULL: nothing at all), else 0. -errno. */
+int tree_is_empty(int fd, const char *besides);
