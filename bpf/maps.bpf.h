@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * Every map. All are preallocated: the programs run under the run-queue lock,
+ * where allocating could deadlock.
+ */
+#include "compat.bpf.h"
+
+enum thread_phase { PHASE_ONCPU, PHASE_OFF, PHASE_NEW, PHASE_DEAD };
+
+/* A traced thread, by its kernel-wide tid. Written at its own switches, but for the wake fields: by the waker. */
+struct thread {
+	__u64 task; /* address of its task_struct: exec swaps tids between tasks */
+	__u64 start_ns;
+	__u64 begin_ns;
+	__u64 last_ns; /* since when in this phase */
+	__u64 oncpu_ns, runnable_ns, blocked_ns, lost_ns;
+	__u64 exec_ns; /* the kernel's run time of the thread (se.sum_exec_runtime) when it last left the CPU */
+	/* the off-CPU interval under way */
+	__u64 out_ns;
+	__u64 kstack_id; /* raw_tp fallback only: taken at switch-out */
+	__u64 ustack_id, resource_id;
+	/* what was sent last, and the file the resource id stands for */
+	__u64 kstack_sent, ustack_sent, resource_sent;
+	__u64 resource_file, resource_inode, resource_ino, resource_private;
+	__u32 resource_generation;
+	__u32 pad2;
+	__u64 resource_last;
+	__u64 args[6];
+	__u64 call_ip, call_sp;
+	__s64 timeout_ns;
+	__u32 flags; /* WCBPF_IV_* */
+	__u32 state;
+	__s32 syscall;
+	__u32 owner_tid;
+	__u32 seq;
+	__u16 cpu_out;
+	__u8 phase;
+	__u8 futex_pending; /* blocked in a futex call that has not returned */
+	/* the last wake */
+	__u64 wake_ns;
+	__u32 waker_tid, waker_tgid;
+	__u32 waker_irq;
+	__u32 waker_ctx;
+	__u32 wake_signal; /* WCBPF_IV_SIGNAL, WCBPF_IV_KILLED: it was a signal that woke */
+	char waker_comm[WCBPF_COMM_LEN];
+	/* identity and counts */
+	__u32 tid, tgid; /* as the user sees them */
+	__u32 interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
+	__u8 seeded;
+	__u8 exiting;
+	__u8 kthread;
+	__u8 held; /* see cfg_hold */
+	__u8 closed; /* its totals were written at the end of recording */
+	__u8 closed_interval; /* so was the interval that was open then */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* Processes in scope, by kernel-wide tgid: their threads are taken up whenever they are seen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+/* What the user named with -p or -t: PIDs or TIDs as the user sees them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} wanted SEC(".maps");
+
+/* Ids of stacks and resources whose bodies were sent. Forgetting one costs a resend, no loss. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, __u64);
+	__type(value, __u8);
+} seen SEC(".maps");
+
+/* One ring a CPU, made by userspace. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* fork, exec, exit and thread totals have their own ring: a flood of switches can't drown an end. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} lifecycle SEC(".maps");
+
+/*
+ * Its key in threads, by the address of a task. A thread that is no leader and
+ * calls execve has the leader's tid some time before the exec is reported.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} tids_of_tasks SEC(".maps");
+
+/* A thread's entry before anything is known: the programs' own stack is too small for one. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct thread);
+} blank SEC(".maps");
+
+/* Room that a program's own 512 bytes don't have. */
+struct scratch {
+	struct wcbpf_stack stack;
+	__u8 slack[WCBPF_STACK_COPY_MAX]; /* behind stack.copy: see stack_copy() */
+	struct wcbpf_resource resource;
+	struct regs regs;
+	struct wcbpf_interval interval;
+};
+/* [0] scheduler programs (interrupts off), [1] iterators (which those may interrupt). */
+enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *scratch_get(enum scratch_user user)
+{
+	__u32 key = user;
+
+	return bpf_map_lookup_elem(&scratches, &key);
+}
+
+struct counters {
+	__u64 n[WCBPF_CNT_MAX];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counters);
+} counts SEC(".maps");
+
+/* What this CPU is doing besides its task, for telling a waker's context. */
+#define SOFTIRQS 10
+struct origin {
+	__u32 tid, tgid; /* kernel-wide; tid 0: an interrupt */
+	__u32 ambiguous; /* raised by several since it last ran */
+	__u32 raised;
+};
+struct cpu_context {
+	__u32 irq;	 /* number + 1 of the handler that runs, 0: none */
+	__u32 hrtimer;	 /* an hrtimer's function runs */
+	__u32 softirq;	 /* vector + 1, 0: none */
+	__u32 pad;
+	struct origin raised[SOFTIRQS];
+	struct origin running;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu_context);
+} cpu_contexts SEC(".maps");
+
+static __always_inline void count(enum wcbpf_counter which)
+{
+	__u32 zero = 0;
+	struct counters *c = bpf_map_lookup_elem(&counts, &zero);
+
+	if (c)
+		c->n[which]++;
+}
