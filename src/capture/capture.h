@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * Loads and attaches the BPF programs, drains their rings into the model. The
+ * only user of libbpf.
+ */
+#include "model/model.h"
+
+struct capture;
+
+enum capture_scope { CAPTURE_PIDS, CAPTURE_TIDS, CAPTURE_CGROUP, CAPTURE_ALL };
+
+struct capture_options {
+	enum capture_scope scope;
+	const uint32_t *ids; /* PIDs or TIDs */
+	size_t id_n;
+	uint64_t cgroup_id;
+	bool inherit;	     /* follow children */
+	bool hold_until_exec; /* record: the one PID is a child waiting to exec; what it does before is not the workload */
+	uint64_t min_ns;
+	size_t event_cap;
+	bool keep_args;
+	bool symbols;	     /* false: --no-symbols */
+	bool no_user_stacks; /* --call-graph none */
+	bool copied_stacks;  /* unwind the innermost part by .eh_frame; false: frame pointers alone */
+	uint64_t ring_bytes; /* a CPU; 0: default */
+};
+
+/* A failure in one line (what, why, what to do), and its class for the summary. */
+struct capture_error {
+	bool missing;	     /* the host can't: tool_missing; else tool_failed */
+	const char *kind;    /* permission_denied, load_failed, ... */
+	char message[400];
+};
+
+/* Opens, loads, seeds and attaches; recording is on when it returns 0. -errno with *ret_error filled. */
+int capture_start(const struct capture_options *o, struct capture **ret, struct capture_error *ret_error);
+/* An epoll fd for the caller's loop: readable or after at most 100 ms, call capture_poll(). */
+int capture_fd(const struct capture *c);
+/* Drains what is there. 0, -errno (recording can't go on; stop and write what there is). */
+int capture_poll(struct capture *c);
+/* Live numbers for the status line. */
+struct capture_status {
+	uint64_t intervals, lost, events, bytes;
+	size_t threads; /* alive */
+	bool cap_reached;
+};
+void capture_status(struct capture *c, struct capture_status *ret);
+/* True when every traced process of a PID/TID scope has exited. */
+bool capture_targets_gone(const struct capture *c);
+/* Detaches, drains, closes intervals, resolves, finishes the model. */
+int capture_stop(struct capture *c);
+/* The model; owned by c, complete after capture_stop(). */
+struct model *capture_model(struct capture *c);
+/* Facts for the summary: lines for the diagnostics (NULL-terminated), tracer cost. */
+const char *const *capture_diagnostics(const struct capture *c);
+void capture_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+struct capture *capture_free(struct capture *c);
+
+/* ---- doctor ---- */
+enum capture_check_state { CHECK_OK, CHECK_DEGRADED, CHECK_MISSING };
+struct capture_check {
+	enum capture_check_state state;
+	char what[48];	  /* "BTF", "CAP_BPF", "tracefs", ... */
+	char detail[200]; /* what was found; if not OK: what is lost by it and what to do */
+};
+/* All checks of this host and user; pid 0: no target. ret is malloc'd. Works without privileges. */
+int capture_doctor(uint32_t pid, struct capture_check **ret, size_t *ret_n);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* What the files of this folder share. The door is capture.h. */
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "capture/capture.h"
+
+struct wcbpf_bpf; /* the skeleton */
+
+/* Fills *e with one line: what (printf-like). Gives back err. */
+int capture_fail(struct capture_error *e, int err, bool missing, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+uint64_t monotonic_ns(void);
+
+/* ---- features.c: what the running kernel's BTF says ---- */
+struct features {
+	bool switch_has_prev_state;	  /* sched_switch's fourth argument (5.18+) */
+	bool switch_prev_state_first;	  /* 5.18.0 and 5.18.1 alone had it second */
+	int64_t preempt_count_distance;	  /* from run queue to preempt count, 0: unknown */
+};
+/* -ENOENT: the kernel has no BTF. */
+int features_read(struct features *ret);
+
+/* ---- syscalls.c ---- */
+/* Fills the class table of the programs (WCBPF_SC_*) for this architecture. */
+void syscall_classes_fill(uint16_t classes[WCBPF_SYSCALLS_MAX]);
+
+/* ---- tracefs.c ---- */
+/* A tracefs of our own, mounted nowhere; its folder's fd. -errno. */
+int tracefs_open(void);
+/* The id of an event ("syscalls/sys_exit_futex"). -ENOENT. */
+int tracefs_event_id(int tracefs_fd, const char *event, uint32_t *ret);
+
+/* ---- learn.c: what the programs find out about wcbpf itself ---- */
+/* Namespace, kinds of anonymous files, clock. 0, -errno. */
+int learn_self(struct wcbpf_bpf *skel);
+/*
+ * Which thread flags tell one system call from the next, which bit of the preempt count tells a hard interrupt
+ * (wcbpf_rt.same_call_mask, hardirq_mask). Leaves 0 when it can't tell.
+ */
+void learn_contexts(struct wcbpf_bpf *skel);
+
+/* ---- iterate.c ---- */
+/* Runs an iterator program once, calling f for each event it wrote. 0, -errno. */
+int iterate(struct bpf_program *prog, int map_fd, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+
+/* ---- rings.c: per-CPU rings, merged by time ---- */
+struct rings;
+/* Makes a ring for each CPU and puts it into the rings map; lifecycle_fd is the lifecycle ring. */
+int rings_new(int rings_map_fd, int lifecycle_fd, uint32_t cpu_n, uint64_t (*bytes_of_cpu)(void *arg, uint32_t cpu),
+	      void *arg, struct rings **ret);
+/* Adds an event from elsewhere to those that the next drain hands out in time order. 0, -ENOMEM. */
+int rings_push(struct rings *r, const struct wcbpf_head *e);
+struct rings *rings_free(struct rings *r);
+int rings_fd(const struct rings *r);
+/*
+ * Reads what is in the rings and hands out, in time order, what can't be
+ * overtaken any more (everything if all). f's error ends the call and is given back.
+ */
+int rings_drain(struct rings *r, bool all, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+/* Events with an impossible size, passed over. */
+uint64_t rings_damaged(const struct rings *r);
+
+/* ---- mappings.c: mmap and exec records of all processes ---- */
+struct mappings;
+typedef void (*mapping_fn)(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
+			   uint32_t maj, uint32_t min, uint64_t ino, const char *path);
+/* An exec: what the process had mapped before is gone. Comes before the new program's own mappings (perf's comm record). */
+typedef void (*mapping_exec_fn)(void *arg, uint32_t pid, uint64_t time_ns);
+/* wanted: is this process traced, as far as is known now? Records of others are asked about once more, RETRY_NS later. */
+int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret);
+struct mappings *mappings_free(struct mappings *m);
+int mappings_fd(const struct mappings *m);
+/* now_ns: the programs' clock, which is perf's as well. all: nothing comes later, decide now. */
+void mappings_drain(struct mappings *m, uint64_t now_ns, bool all);
+uint64_t mappings_lost(const struct mappings *m);
+
+/* ---- resources.c: names for files ---- */
+struct resource_name {
+	const char *kind; /* a wait_kind word */
+	char name[400];
+};
+void resource_name(const struct wcbpf_resource *r, struct resource_name *ret);
+
+/* ---- resolve.c: bodies of stacks -> frames in the model ---- */
+struct resolve;
+struct assemble;
+struct proc_maps;
+/* Reads the kernel's symbols: takes some ten ms. */
+int resolve_new(struct model *m, const struct proc_maps *maps, bool symbols, struct resolve **ret);
+/* Who knows the model's index of a stack; before the first body. */
+void resolve_set_assemble(struct resolve *r, struct assemble *a);
+struct resolve *resolve_free(struct resolve *r);
+/* Takes a body (copied). Duplicates are passed over. */
+int resolve_take(struct resolve *r, const struct wcbpf_stack *s);
+/* A thread that was blocked when recording began: reads its stack from its memory now. */
+int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed);
+/* Resolves bodies older than before_ns for at most budget_ns (0: no limit). */
+int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns);
+/* Why kernel names are missing, NULL if they are not. */
+const char *resolve_kernel_problem(const struct resolve *r);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * What the programs find out about wcbpf itself before recording: the PID
+ * namespace, the operations of files that share the anonymous inode (told by
+ * files of our own), the thread flags by which they tell a second switch in one
+ * system call from a switch in the next call, and the bit of the preempt count
+ * that says hard interrupt.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/fanotify.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/internal.h"
+#include "util/cleanup.h"
+#include "wcbpf.skel.h"
+
+static int io_uring_fd(void)
+{
+	char params[120] = { 0 }; /* struct io_uring_params, all zero */
+	int fd = syscall(SYS_io_uring_setup, 1, params);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+static void sample_files_open(int32_t fds[WCBPF_FOPS_MAX])
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int i = 0; i < WCBPF_FOPS_MAX; i++)
+		fds[i] = -1;
+	fds[WCBPF_FOP_EPOLL] = epoll_create1(EPOLL_CLOEXEC);
+	fds[WCBPF_FOP_EVENTFD] = eventfd(0, EFD_CLOEXEC);
+	fds[WCBPF_FOP_TIMERFD] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	fds[WCBPF_FOP_SIGNALFD] = signalfd(-1, &none, SFD_CLOEXEC);
+	fds[WCBPF_FOP_INOTIFY] = inotify_init1(IN_CLOEXEC);
+	fds[WCBPF_FOP_PIDFD] = syscall(SYS_pidfd_open, getpid(), 0);
+	fds[WCBPF_FOP_FANOTIFY] = fanotify_init(FAN_CLOEXEC, O_RDONLY);
+	fds[WCBPF_FOP_IO_URING] = io_uring_fd();
+}
+
+static int ignore_event(void *arg, const struct wcbpf_head *e)
+{
+	(void)arg;
+	(void)e;
+	return 0;
+}
+
+int learn_self(struct wcbpf_bpf *skel)
+{
+	struct wcbpf_rt *rt = &skel->bss->rt;
+	int err;
+
+	sample_files_open(rt->learn_fds);
+	rt->iter_mode = WCBPF_ITER_LEARN;
+	err = iterate(skel->progs.tasks, -1, ignore_event, NULL);
+	for (int i = 0; i < WCBPF_FOPS_MAX; i++) {
+		if (rt->learn_fds[i] >= 0)
+			close(rt->learn_fds[i]);
+		rt->learn_fds[i] = -1;
+	}
+	return err;
+}
+
+/* recv(MSG_WAITALL) for two bytes that come apart blocks twice in one call. */
+#define ROUNDS 3
+#define BLOCKS 2 /* in one call */
+static void *receive(void *arg)
+{
+	char two[2];
+
+	for (int i = 0; i < ROUNDS; i++)
+		if (recv(*(int *)arg, two, sizeof(two), MSG_WAITALL) != 2)
+			break;
+	return NULL;
+}
+
+/* Waits until the programs have seen n blocking switches of the receiver. */
+static bool blocked_wait(const struct wcbpf_rt *rt, uint32_t n)
+{
+	static const struct timespec pause = { .tv_nsec = 200000 };
+
+	for (int i = 0; i < 500; i++) {
+		if (__atomic_load_n(&rt->calibration_n, __ATOMIC_ACQUIRE) >= n)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+void learn_contexts(struct wcbpf_bpf *skel)
+{
+	struct wcbpf_rt *rt = &skel->bss->rt;
+	uint64_t mask = UINT64_MAX;
+	bool all = true;
+	int pair[2];
+	pthread_t thread;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return;
+	rt->calibration_n = 0;
+	rt->hardirq_bits = UINT32_MAX;
+	rt->calibrating = 1;
+	if (!pthread_create(&thread, NULL, receive, &pair[0])) {
+		for (uint32_t i = 1; i <= ROUNDS * BLOCKS && all; i++)
+			all = blocked_wait(rt, i) && write(pair[1], "x", 1) == 1;
+		shutdown(pair[1], SHUT_RDWR);
+		pthread_join(thread, NULL);
+	} else {
+		all = false;
+	}
+	rt->calibrating = 0;
+	close(pair[0]);
+	close(pair[1]);
+	/* a thread's very first switch may carry flags of its birth */
+	for (int i = 1; i < ROUNDS * BLOCKS; i++)
+		mask &= i % BLOCKS ? rt->calibration_flags[i] : ~rt->calibration_flags[i];
+	rt->same_call_mask = all ? mask : 0;
+	/* the low half counts preemption and softirqs; the top bit is no count */
+	if (rt->hardirq_n)
+		rt->hardirq_mask = rt->hardirq_bits & ~rt->task_bits & 0x7fff0000;
+}

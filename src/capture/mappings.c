@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Executable mappings of all processes as they are made, and execs, which end
+ * them: a dummy software event a CPU, whose only output are mmap2 and comm
+ * records. Needs no PMU and no BPF. (The exec tracepoint would not do: it comes
+ * after the new program's segments have been mapped.)
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/internal.h"
+#include "util/cleanup.h"
+
+struct mappings {
+	struct perf_buffer *buffer;
+	int map_fd; /* libbpf wants one, nothing writes to it */
+	mapping_fn f;
+	mapping_exec_fn exec;
+	bool (*wanted)(void *arg, uint32_t pid);
+	void *arg;
+	uint64_t lost;
+	struct waiting *first, **last; /* oldest first */
+};
+
+#define RETRY_NS 300000000ull /* by then the fork event of a traced process has been read */
+
+/* A record of a process that was not known to be traced: its fork event may come a round later. */
+struct waiting {
+	struct waiting *next;
+	struct perf_event_header record[]; /* the whole record */
+};
+
+struct mmap2_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, len, pgoff;
+	union {
+		struct {
+			uint32_t maj, min;
+			uint64_t ino, ino_generation;
+		};
+		struct {
+			uint8_t build_id_size, reserved[3];
+			uint8_t build_id[20];
+		};
+	};
+	uint32_t prot, flags;
+	char path[];
+};
+
+/* The id words behind a record: {pid, tid} if PERF_SAMPLE_TID, time. We ask for time only. */
+static uint64_t record_time(const struct perf_event_header *h)
+{
+	uint64_t t;
+
+	memcpy(&t, (const char *)h + h->size - sizeof(t), sizeof(t));
+	return t;
+}
+
+static void hand_out(struct mappings *m, const struct perf_event_header *h)
+{
+	const struct mmap2_record *r = (const void *)h;
+
+	if (h->type == PERF_RECORD_COMM)
+		m->exec(m->arg, r->pid, record_time(h));
+	else
+		m->f(m->arg, r->pid, record_time(h), r->start, r->len, r->pgoff, r->maj, r->min, r->ino, r->path);
+}
+
+static void put_aside(struct mappings *m, const struct perf_event_header *h)
+{
+	struct waiting *w = malloc(sizeof(*w) + h->size);
+
+	if (!w) {
+		m->lost++;
+		return;
+	}
+	w->next = NULL;
+	memcpy(w->record, h, h->size);
+	*m->last = w;
+	m->last = &w->next;
+}
+
+static void retry(struct mappings *m, uint64_t before_ns)
+{
+	while (m->first && record_time(m->first->record) < before_ns) {
+		struct waiting *w = m->first;
+		const struct mmap2_record *r = (const void *)w->record;
+
+		if (m->wanted(m->arg, r->pid))
+			hand_out(m, w->record);
+		m->first = w->next;
+		if (!m->first)
+			m->last = &m->first;
+		free(w);
+	}
+}
+
+static void take_or_put_aside(struct mappings *m, const struct perf_event_header *h)
+{
+	const struct mmap2_record *r = (const void *)h; /* pid is where a comm record has it too */
+
+	if (m->wanted(m->arg, r->pid))
+		hand_out(m, h);
+	else
+		put_aside(m, h);
+}
+
+static enum bpf_perf_event_ret take_record(void *arg, int cpu, struct perf_event_header *h)
+{
+	const struct mmap2_record *r = (const void *)h;
+	struct mappings *m = arg;
+
+	(void)cpu;
+	if (h->type == PERF_RECORD_LOST) {
+		m->lost += ((uint64_t *)(h + 1))[1];
+	} else if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		take_or_put_aside(m, h);
+	} else if (h->type == PERF_RECORD_MMAP2 && h->size > sizeof(*r) + sizeof(uint64_t)) {
+		size_t room = h->size - sizeof(*r) - sizeof(uint64_t);
+
+		if (strnlen(r->path, room) == room)
+			m->lost++;
+		else
+			take_or_put_aside(m, h);
+	}
+	return LIBBPF_PERF_EVENT_CONT;
+}
+
+int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1, /* at once: a short process's files can be opened only while it lives */
+	};
+	_cleanup_(freep) struct mappings *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->f = f;
+	m->exec = exec;
+	m->wanted = wanted;
+	m->arg = arg;
+	m->map_fd = bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "mappings", 4, 4, libbpf_num_possible_cpus(), NULL);
+	if (m->map_fd < 0)
+		return -errno;
+	m->buffer = perf_buffer__new_raw(m->map_fd, 64, &attr, take_record, m, NULL);
+	if (!m->buffer) {
+		err = -errno;
+		close(m->map_fd);
+		return err;
+	}
+	m->last = &m->first;
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+struct mappings *mappings_free(struct mappings *m)
+{
+	if (!m)
+		return NULL;
+	while (m->first) {
+		struct waiting *w = m->first;
+
+		m->first = w->next;
+		free(w);
+	}
+	perf_buffer__free(m->buffer);
+	close(m->map_fd);
+	free(m);
+	return NULL;
+}
+
+int mappings_fd(const struct mappings *m)
+{
+	return perf_buffer__epoll_fd(m->buffer);
+}
+
+void mappings_drain(struct mappings *m, uint64_t now_ns, bool all)
+{
+	perf_buffer__consume(m->buffer);
+	retry(m, all ? UINT64_MAX : now_ns - RETRY_NS);
+}
+
+uint64_t mappings_lost(const struct mappings *m)
+{
+	return m->lost;
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Which programs are loaded is decided by trying: BTF tracing programs first,
+ * raw tracepoints where the kernel refuses those. Links are plain file
+ * descriptors, nothing is pinned: if we die, the kernel detaches all.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/privileges.h"
+#include "capture/programs.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+#include "util/parse.h"
+#include "wcbpf.skel.h"
+
+#define FUTEX_EXITS_MAX 4
+#define PROBLEMS_MAX 8
+#define RING_BYTES_TOTAL (64 << 20)
+#define OFFLINE_RING_BYTES (64 << 10)
+
+struct programs {
+	struct wcbpf_bpf *skel;
+	struct bpf_link *futex_exits[FUTEX_EXITS_MAX];
+	int stats_fd;
+	uint32_t cpu_n;
+	const char *problems[PROBLEMS_MAX + 1];
+	size_t problem_n;
+	uint64_t run_n, run_ns, misses; /* read before detaching */
+};
+
+static void problem(struct programs *p, const char *text)
+{
+	if (p->problem_n < PROBLEMS_MAX)
+		p->problems[p->problem_n++] = text;
+}
+
+const char *programs_problem(const struct programs *p, size_t i)
+{
+	return p->problems[i < PROBLEMS_MAX ? i : PROBLEMS_MAX];
+}
+
+static bool is_raw_twin(const char *name)
+{
+	return !strcmp(name, "switch_raw") || !strcmp(name, "waking_raw") || !strcmp(name, "wakeup_new_raw");
+}
+
+static bool is_btf_twin(const char *name)
+{
+	return !strcmp(name, "switch_btf") || !strcmp(name, "waking_btf") || !strcmp(name, "wakeup_new_btf");
+}
+
+static int knobs_set(struct wcbpf_bpf *skel, const struct capture_options *o, const struct features *f, uint32_t cpu_n,
+		     uint64_t ring_bytes)
+{
+	static const uint32_t scopes[] = { [CAPTURE_PIDS] = 0, [CAPTURE_TIDS] = 1, [CAPTURE_CGROUP] = 2, [CAPTURE_ALL] = 3 };
+
+	skel->rodata->cfg_scope = scopes[o->scope];
+	skel->rodata->cfg_inherit = o->inherit;
+	skel->rodata->cfg_hold = o->hold_until_exec;
+	skel->rodata->cfg_restart_syscall = SYS_restart_syscall;
+	skel->rodata->cfg_ustack = !o->no_user_stacks;
+	skel->rodata->cfg_copy = o->copied_stacks;
+	skel->rodata->cfg_has_prev_state = f->switch_has_prev_state;
+	skel->rodata->cfg_preempt_count_distance = f->preempt_count_distance;
+	skel->rodata->cfg_min_ns = o->min_ns;
+	skel->rodata->cfg_cgroup_id = o->cgroup_id;
+	skel->rodata->cfg_wakeup_bytes = ring_bytes / 8;
+	syscall_classes_fill((uint16_t *)skel->rodata->cfg_syscall_class);
+	return bpf_map__set_max_entries(skel->maps.rings, cpu_n);
+}
+
+/* CPUs that run, as sysfs tells; 0: it doesn't. */
+static uint32_t cpus_online(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+/* A power of two a CPU that runs, 64 MB in all at most. */
+static uint64_t ring_bytes_choose(uint64_t asked)
+{
+	uint32_t cpu_n = cpus_online();
+	uint64_t bytes = 8 << 20, page = sysconf(_SC_PAGESIZE);
+
+	if (asked) {
+		for (bytes = page; bytes < asked;)
+			bytes *= 2;
+		return bytes;
+	}
+	while (bytes > 256 << 10 && bytes * cpu_n > RING_BYTES_TOTAL)
+		bytes /= 2;
+	return bytes;
+}
+
+static int load(struct programs *p, const struct capture_options *o, const struct features *f, bool btf)
+{
+	struct bpf_program *prog;
+	int err;
+
+	wcbpf_bpf__destroy(p->skel);
+	p->skel = wcbpf_bpf__open();
+	if (!p->skel)
+		return -errno;
+	err = knobs_set(p->skel, o, f, p->cpu_n, ring_bytes_choose(o->ring_bytes));
+	if (err)
+		return err;
+	bpf_object__for_each_program(prog, p->skel->obj) {
+		const char *name = bpf_program__name(prog);
+
+		if (btf ? is_raw_twin(name) : is_btf_twin(name))
+			bpf_program__set_autoload(prog, false);
+	}
+	return wcbpf_bpf__load(p->skel);
+}
+
+static int load_fail(struct capture_error *e, int err)
+{
+	char missing[256];
+
+	if ((err == -EPERM || err == -EACCES) && privileges_missing(missing, sizeof(missing)))
+		return capture_fail(e, err, true, "permission_denied", "Operation not permitted: missing %s; run as root", missing);
+	if (err == -EPERM || err == -EACCES)
+		return capture_fail(e, err, true, "permission_denied",
+				    "Operation not permitted: the kernel refused the BPF programs (lockdown, or a security "
+				    "module); 'wcbpf doctor' says more");
+	if (err == -EMFILE || err == -ENFILE)
+		return capture_fail(e, err, false, "too_many_files",
+				    "too many open files: raise the limit (ulimit -n 4096) and try again");
+	return capture_fail(e, err, true, "load_failed",
+			    "the kernel refused the BPF programs: %s; 'wcbpf doctor' says what is missing", strerror(-err));
+}
+
+/* What -p and -t name. */
+static int wanted_fill(struct programs *p, const struct capture_options *o)
+{
+	uint8_t one = 1;
+
+	for (size_t i = 0; i < o->id_n; i++)
+		if (bpf_map_update_elem(bpf_map__fd(p->skel->maps.wanted), &o->ids[i], &one, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* libbpf's own words help only who debugs wcbpf. */
+static int libbpf_say(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char line[512];
+
+	if (log_level() < LOG_DEBUG || level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = 0;
+	log_debug("%s", line);
+	return 0;
+}
+
+int programs_new(const struct capture_options *o, struct programs **ret, struct capture_error *e)
+{
+	struct programs *p = calloc(1, sizeof(*p));
+	struct features f = { 0 };
+	int err;
+
+	if (!p)
+		return capture_fail(e, -ENOMEM, false, "no_memory", "out of memory");
+	libbpf_set_print(libbpf_say);
+	p->stats_fd = -1;
+	p->cpu_n = libbpf_num_possible_cpus();
+	err = features_read(&f);
+	if (err) {
+		programs_free(p);
+		return capture_fail(e, err, true, "no_btf",
+				    "the kernel has no type information (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y");
+	}
+	if (f.switch_prev_state_first) {
+		programs_free(p);
+		return capture_fail(e, -EOPNOTSUPP, true, "kernel_unsupported",
+				    "Linux 5.18.0 and 5.18.1 order sched_switch's arguments as no other: update the kernel");
+	}
+	err = load(p, o, &f, true);
+	if (err) {
+		int raw = load(p, o, &f, false);
+
+		if (!raw)
+			problem(p, "BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost");
+		err = raw ? err : 0;
+	}
+	if (!err)
+		err = wanted_fill(p, o);
+	if (err) {
+		programs_free(p);
+		return load_fail(e, err);
+	}
+	*ret = p;
+	return 0;
+}
+
+struct ring_sizes {
+	uint64_t online, offline;
+	const uint32_t *cpus; /* those online */
+	size_t cpu_n;	      /* 0: not known, all may be */
+};
+
+/* A CPU that is offline now may come: it has a ring, a small one. */
+static uint64_t ring_size_of_cpu(void *arg, uint32_t cpu)
+{
+	const struct ring_sizes *s = arg;
+
+	for (size_t i = 0; i < s->cpu_n; i++)
+		if (s->cpus[i] == cpu)
+			return s->online;
+	return s->cpu_n ? s->offline : s->online;
+}
+
+static int cpus_read(const char *path, uint32_t **ret, size_t *ret_n)
+{
+	_cleanup_(fclosep) FILE *f = fopen(path, "re");
+	char line[512];
+
+	if (!f || !fgets(line, sizeof(line), f))
+		return -ENOENT;
+	return parse_range_list(line, ret, ret_n);
+}
+
+int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret)
+{
+	struct ring_sizes sizes = { .online = ring_bytes_choose(bytes), .offline = OFFLINE_RING_BYTES };
+	uint32_t *online = NULL;
+	size_t online_n = 0;
+	int err = cpus_read("/sys/devices/system/cpu/online", &online, &online_n);
+
+	sizes.cpus = online;
+	sizes.cpu_n = err ? 0 : online_n;
+	err = rings_new(bpf_map__fd(p->skel->maps.rings), bpf_map__fd(p->skel->maps.lifecycle), p->cpu_n, ring_size_of_cpu,
+			&sizes, ret);
+	free(online);
+	return err;
+}
+
+/* A perf event for one tracepoint; the program runs on all CPUs. */
+static struct bpf_link *tracepoint_attach(struct bpf_program *prog, uint32_t id)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id };
+	struct bpf_link *link;
+	int fd = -1;
+
+	/* any CPU that is online will do */
+	for (int cpu = 0; fd < 0 && cpu < libbpf_num_possible_cpus(); cpu++)
+		fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	link = bpf_program__attach_perf_event(prog, fd);
+	if (!link)
+		close(fd);
+	return link;
+}
+
+/* The exits of the futex calls that this kernel has. Without any, results of futex calls are unknown. */
+static void futex_exits_attach(struct programs *p)
+{
+	static const char *const events[FUTEX_EXITS_MAX] = { "syscalls/sys_exit_futex", "syscalls/sys_exit_futex_waitv",
+							     "syscalls/sys_exit_futex_wait", "syscalls/sys_exit_futex_requeue" };
+	_cleanup_(closep) int tracefs = tracefs_open();
+	uint32_t id;
+
+	if (tracefs < 0) {
+		problem(p, "no tracefs (CONFIG_FTRACE_SYSCALLS, or no right to mount it): results of futex calls are unknown");
+		return;
+	}
+	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++)
+		if (!tracefs_event_id(tracefs, events[i], &id))
+			p->futex_exits[i] = tracepoint_attach(p->skel->progs.futex_exit, id);
+	if (!p->futex_exits[0])
+		problem(p, "the exit of futex(2) can't be traced: results of futex calls are unknown");
+}
+
+static int programs_link(struct programs *p, struct capture_error *e)
+{
+	struct wcbpf_bpf *s = p->skel;
+	const struct {
+		struct bpf_program *prog;
+		struct bpf_link **link;
+		bool needed;
+		const char *without;
+	} all[] = {
+		{ s->progs.irq_entry, &s->links.irq_entry, false, "irq_handler_entry" },
+		{ s->progs.irq_exit, &s->links.irq_exit, false, "irq_handler_exit" },
+		{ s->progs.hrtimer_entry, &s->links.hrtimer_entry, false, "hrtimer_expire_entry" },
+		{ s->progs.hrtimer_exit, &s->links.hrtimer_exit, false, "hrtimer_expire_exit" },
+		{ s->progs.softirq_raise, &s->links.softirq_raise, false, "softirq_raise" },
+		{ s->progs.softirq_entry, &s->links.softirq_entry, false, "softirq_entry" },
+		{ s->progs.softirq_exit, &s->links.softirq_exit, false, "softirq_exit" },
+		{ s->progs.process_fork, &s->links.process_fork, true, "sched_process_fork" },
+		{ s->progs.process_exec, &s->links.process_exec, true, "sched_process_exec" },
+		{ s->progs.process_exit, &s->links.process_exit, true, "sched_process_exit" },
+		{ s->progs.waking_btf, &s->links.waking_btf, true, "sched_waking" },
+		{ s->progs.waking_raw, &s->links.waking_raw, true, "sched_waking" },
+		{ s->progs.wakeup_new_btf, &s->links.wakeup_new_btf, true, "sched_wakeup_new" },
+		{ s->progs.wakeup_new_raw, &s->links.wakeup_new_raw, true, "sched_wakeup_new" },
+		{ s->progs.switch_btf, &s->links.switch_btf, true, "sched_switch" },
+		{ s->progs.switch_raw, &s->links.switch_raw, true, "sched_switch" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (!bpf_program__autoload(all[i].prog))
+			continue;
+		*all[i].link = bpf_program__attach(all[i].prog);
+		if (*all[i].link)
+			continue;
+		if (all[i].needed)
+			return capture_fail(e, -errno, true, "attach_failed", "the tracepoint %s can't be attached: %s",
+					    all[i].without, strerror(errno));
+		problem(p, "an interrupt tracepoint can't be attached: some wakers are told as unknown or irq");
+	}
+	futex_exits_attach(p);
+	return 0;
+}
+
+int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e)
+{
+	uint64_t before, after;
+	int err = programs_link(p, e);
+
+	if (err)
+		return err;
+	before = monotonic_ns();
+	err = learn_self(p->skel);
+	after = monotonic_ns();
+	if (err)
+		return capture_fail(e, err, true, "attach_failed", "the task iterator doesn't run: %s", strerror(-err));
+	*ret_clock_offset_ns = 0;
+	/* another time namespace: the programs' clock has an offset */
+	if (p->skel->bss->rt.learned_ns < before || p->skel->bss->rt.learned_ns > after)
+		*ret_clock_offset_ns = (int64_t)p->skel->bss->rt.learned_ns - (int64_t)(before + (after - before) / 2);
+	learn_contexts(p->skel);
+	if (!p->skel->bss->rt.same_call_mask)
+		problem(p, "system calls can't be told apart: a call that blocks twice is shown as two waits");
+	log_debug("learned: same-call flags 0x%llx, hard interrupt bits 0x%x",
+		  (unsigned long long)p->skel->bss->rt.same_call_mask, p->skel->bss->rt.hardirq_mask);
+	if (!p->skel->bss->rt.hardirq_mask)
+		problem(p, "the preempt count can't be read: a waker's context is told by tracepoints alone");
+	p->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+void programs_switch_on(struct programs *p, uint64_t begin_ns)
+{
+	p->skel->bss->rt.begin_ns = begin_ns;
+	__atomic_store_n(&p->skel->bss->rt.on, WCBPF_ON, __ATOMIC_RELEASE);
+}
+
+int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+{
+	p->skel->bss->rt.iter_mode = WCBPF_ITER_SEED;
+	return iterate(p->skel->progs.tasks, -1, f, arg);
+}
+
+/* Sums up what the programs cost and missed; gone once they are detached and freed. */
+static void statistics_read(struct programs *p)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, p->skel->obj) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t n = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &n))
+			continue;
+		p->run_n += info.run_cnt;
+		p->run_ns += info.run_time_ns;
+		p->misses += info.recursion_misses;
+	}
+}
+
+void programs_end(struct programs *p, uint64_t end_ns)
+{
+	p->skel->bss->rt.end_ns = end_ns;
+	__atomic_store_n(&p->skel->bss->rt.on, WCBPF_CLOSING, __ATOMIC_SEQ_CST);
+}
+
+int programs_close(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+{
+	int err, left;
+
+	p->skel->bss->rt.iter_mode = WCBPF_ITER_CLOSE;
+	err = iterate(p->skel->progs.tasks, -1, f, arg);
+	left = iterate(p->skel->progs.leftovers, bpf_map__fd(p->skel->maps.threads), f, arg);
+	return err ? err : left;
+}
+
+void programs_detach(struct programs *p)
+{
+	static const struct timespec in_flight = { .tv_nsec = 200000 };
+
+	__atomic_store_n(&p->skel->bss->rt.on, WCBPF_OFF, __ATOMIC_SEQ_CST);
+	nanosleep(&in_flight, NULL); /* programs that were past their test of it */
+	statistics_read(p);
+	wcbpf_bpf__detach(p->skel);
+	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++) {
+		bpf_link__destroy(p->futex_exits[i]);
+		p->futex_exits[i] = NULL;
+	}
+}
+
+bool programs_traces(const struct programs *p, uint32_t tgid)
+{
+	uint8_t one;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.targets), &tgid, &one);
+}
+
+/* All CPUs' counters, one after another; NULL when they can't be read. */
+static uint64_t *counts_read(const struct programs *p)
+{
+	uint64_t *values = calloc(p->cpu_n, WCBPF_CNT_MAX * sizeof(*values));
+	uint32_t zero = 0;
+
+	if (values && bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counts), &zero, values)) {
+		free(values);
+		return NULL;
+	}
+	return values;
+}
+
+void programs_counts(const struct programs *p, uint64_t ret[WCBPF_CNT_MAX])
+{
+	_cleanup_(freep) uint64_t *values = counts_read(p);
+
+	memset(ret, 0, WCBPF_CNT_MAX * sizeof(*ret));
+	for (uint32_t cpu = 0; values && cpu < p->cpu_n; cpu++)
+		for (int i = 0; i < WCBPF_CNT_MAX; i++)
+			ret[i] += values[cpu * WCBPF_CNT_MAX + i];
+}
+
+bool programs_counts_of_cpu(const struct programs *p, uint32_t cpu, uint64_t ret[WCBPF_CNT_MAX])
+{
+	_cleanup_(freep) uint64_t *values = cpu < p->cpu_n ? counts_read(p) : NULL;
+
+	if (values)
+		memcpy(ret, values + cpu * WCBPF_CNT_MAX, WCBPF_CNT_MAX * sizeof(*ret));
+	return values;
+}
+
+uint64_t programs_misses(const struct programs *p)
+{
+	return p->misses;
+}
+
+void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns)
+{
+	*ret_run_n = p->run_n;
+	*ret_run_ns = p->run_ns;
+}
+
+struct programs *programs_free(struct programs *p)
+{
+	if (!p)
+		return NULL;
+	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++)
+		bpf_link__destroy(p->futex_exits[i]);
+	wcbpf_bpf__destroy(p->skel);
+	if (p->stats_fd >= 0)
+		close(p->stats_fd);
+	free(p);
+	return NULL;
+}

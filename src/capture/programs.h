@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* The BPF object: loaded, attached, asked, detached. The only file that touches the skeleton is programs.c (and learn.c). */
+#include "capture/internal.h"
+
+struct programs;
+
+/* Opens and loads. -errno with *e filled. */
+int programs_new(const struct capture_options *o, struct programs **ret, struct capture_error *e);
+struct programs *programs_free(struct programs *p);
+
+int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret);
+/* Attaches everything, learns what is to be learned. Recording is not on yet. */
+int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e);
+void programs_switch_on(struct programs *p, uint64_t begin_ns);
+/* Takes up the running threads in scope: a struct wcbpf_seed each. Can be repeated. */
+int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+/* Recording ends at end_ns: from now on the programs only close intervals that are open. */
+void programs_end(struct programs *p, uint64_t end_ns);
+/* What is open at the end: stacks, intervals, thread totals. An interval may come from the rings as well. */
+int programs_close(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+void programs_detach(struct programs *p);
+
+/* Is this process (kernel-wide tgid) in scope right now? PID scope only. */
+bool programs_traces(const struct programs *p, uint32_t tgid);
+
+/* Sums over the CPUs, by enum wcbpf_counter. */
+void programs_counts(const struct programs *p, uint64_t ret[WCBPF_CNT_MAX]);
+/* One CPU's; false behind the last. */
+bool programs_counts_of_cpu(const struct programs *p, uint32_t cpu, uint64_t ret[WCBPF_CNT_MAX]);
+/* Program runs that the kernel skipped. */
+uint64_t programs_misses(const struct programs *p);
+void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+/* What is missing on this host though recording works; the i-th line, NULL behind the last. */
+const char *programs_problem(const struct programs *p, size_t i);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A thread, because resolving and writing are long calls that no loop can
+ * interrupt, and because a handler would need globals and be confined to
+ * async-signal-safe calls.
+ */
+#include "cmd/insist.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+struct insist {
+	struct signals *signals;
+	const struct launch *launch;
+	int exit_code;
+	int end_fd;
+	pthread_t thread;
+};
+
+static void *insist_watch(void *arg)
+{
+	struct insist *i = arg;
+	struct pollfd fds[] = {{.fd = i->end_fd, .events = POLLIN}, {.fd = i->signals->fd, .events = POLLIN}};
+
+	for (;;) {
+		struct signals_event event;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return NULL;
+		while (signals_next(i->signals, &event) == 0) {
+			if (i->launch && launch_gone(i->launch) && !event.from_terminal)
+				launch_signal(i->launch, event.signo);
+			if (event.second)
+				_exit(i->exit_code);
+		}
+		if (fds[0].revents)
+			return NULL;
+	}
+}
+
+int insist_new(struct signals *signals, const struct launch *launch, int exit_code, struct insist **ret)
+{
+	_cleanup_(freep) struct insist *i = malloc(sizeof(*i));
+	int r;
+
+	if (!i)
+		return -ENOMEM;
+	*i = (struct insist){.signals = signals, .launch = launch, .exit_code = exit_code};
+	_cleanup_(closep) int end_fd = eventfd(0, EFD_CLOEXEC);
+	if (end_fd < 0)
+		return -errno;
+	i->end_fd = end_fd;
+	r = pthread_create(&i->thread, NULL, insist_watch, i);
+	if (r != 0)
+		return -r;
+	end_fd = -1;
+	*ret = TAKE_PTR(i);
+	return 0;
+}
+
+struct insist *insist_free(struct insist *i)
+{
+	if (!i)
+		return NULL;
+	eventfd_write(i->end_fd, 1);
+	pthread_join(i->thread, NULL);
+	close(i->end_fd);
+	free(i);
+	return NULL;
+}

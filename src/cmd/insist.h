@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* Watches for the user's insisting while files are written and no loop runs. */
+#include "cmd/launch.h"
+#include "cmd/signals.h"
+
+struct insist;
+
+/*
+ * From now until insist_free() a second signal ends the process at once with
+ * exit_code (the files are written under temporary names, so none is half);
+ * it is passed on to the workload (NULL: none). A first one that comes
+ * meanwhile is noted in signals and passed on. signals must not be used elsewhere till then.
+ */
+int insist_new(struct signals *signals, const struct launch *launch, int exit_code, struct insist **ret);
+struct insist *insist_free(struct insist *i); /* NULL-safe, gives NULL */
+DEFINE_CLEANUP(struct insist *, insist_free)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* CAPTURE, the options of record and attach: one row each, its setter above. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/options.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+#include "util/vec.h"
+
+static int scope_claim(struct capture_config *c, enum capture_scope scope, char **ret_why)
+{
+	static const char *const names[] = {
+		[CAPTURE_PIDS] = "-p", [CAPTURE_TIDS] = "-t", [CAPTURE_CGROUP] = "-G", [CAPTURE_ALL] = "-a"};
+
+	if (c->has_scope && c->scope != scope)
+		return options_refuse(ret_why, "%s and %s can't go together: say one target", names[c->scope],
+				      names[scope]);
+	c->has_scope = true;
+	c->scope = scope;
+	return 0;
+}
+
+/* -p and -t, also given several times. */
+static int ids_add(struct capture_config *c, char name, const char *value, char **ret_why)
+{
+	_cleanup_(freep) uint32_t *ids = NULL;
+	size_t n, cap = c->id_n;
+	int r = parse_u32_list(value, &ids, &n);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return options_refuse(ret_why, "-%c %s: not a %s id (one number, or several with commas between)", name,
+				      value, name == 'p' ? "process" : "thread");
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == 0 || ids[i] > INT32_MAX)
+			return options_refuse(ret_why, "-%c %s: %u is no %s id (1 is the least%s)", name, value,
+					      ids[i], name == 'p' ? "process" : "thread",
+					      ids[i] ? ", 2147483647 the most" : "");
+	if (VEC_RESERVE(c->ids, cap, c->id_n + n) < 0)
+		return -ENOMEM;
+	memcpy(c->ids + c->id_n, ids, n * sizeof(*ids));
+	c->id_n += n;
+	return 0;
+}
+
+static int set_pids(void *config, const char *value, char **ret_why)
+{
+	int r = scope_claim(config, CAPTURE_PIDS, ret_why);
+
+	return r < 0 ? r : ids_add(config, 'p', value, ret_why);
+}
+
+static int set_tids(void *config, const char *value, char **ret_why)
+{
+	int r = scope_claim(config, CAPTURE_TIDS, ret_why);
+
+	return r < 0 ? r : ids_add(config, 't', value, ret_why);
+}
+
+static int set_cgroup(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+	int r = scope_claim(c, CAPTURE_CGROUP, ret_why);
+
+	if (r < 0)
+		return r;
+	if (c->cgroup)
+		return options_refuse(ret_why, "-G %s: one cgroup at a time", value);
+	if (!*value)
+		return options_refuse(ret_why, "-G: the path is empty");
+	c->cgroup = value;
+	return 0;
+}
+
+static int set_system_wide(void *config, const char *value, char **ret_why)
+{
+	(void)value;
+	return scope_claim(config, CAPTURE_ALL, ret_why);
+}
+
+static int set_out(void *config, const char *value, char **ret_why)
+{
+	if (!*value)
+		return options_refuse(ret_why, "-o: the path is empty");
+	((struct capture_config *)config)->out_path = value;
+	return 0;
+}
+
+/* A time of an option; name is as the user knows it. */
+static int duration_set(const char *name, const char *value, uint64_t *ret, char **ret_why)
+{
+	uint64_t ns;
+	int r = parse_duration_ns(value, &ns);
+
+	/* a year: what is longer is a slip, and sums of times stay far from overflow */
+	if (r == -ERANGE || (r == 0 && ns > 366ull * 86400 * 1000000000))
+		return options_refuse(ret_why, "%s %s: longer than a year", name, value);
+	if (r < 0)
+		return options_refuse(ret_why, "%s %s: not a time (30s, 250ms, 10us, 2m, 1h; a bare number is seconds)",
+				      name, value);
+	*ret = ns;
+	return 0;
+}
+
+static int set_duration(void *config, const char *value, char **ret_why)
+{
+	uint64_t ns = 0;
+	int r = duration_set("-d", value, &ns, ret_why);
+
+	if (r < 0)
+		return r;
+	if (ns == 0)
+		return options_refuse(ret_why, "-d %s: nothing would be recorded", value);
+	((struct capture_config *)config)->duration_ns = ns;
+	return 0;
+}
+
+static int set_delay(void *config, const char *value, char **ret_why)
+{
+	return duration_set("-D", value, &((struct capture_config *)config)->delay_ns, ret_why);
+}
+
+static int set_min(void *config, const char *value, char **ret_why)
+{
+	return duration_set("-m", value, &((struct capture_config *)config)->min_ns, ret_why);
+}
+
+static int set_mode(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+
+	if (strcmp(value, "time") == 0)
+		c->mode = OUTPUT_TIME;
+	else if (strcmp(value, "stacks") == 0)
+		c->mode = OUTPUT_STACKS;
+	else
+		return options_refuse(ret_why, "--mode %s: there are time and stacks", value);
+	return 0;
+}
+
+static int set_call_graph(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+
+	bool alias = strcmp(value, "ehframe") == 0 || strcmp(value, "dwarf") == 0;
+
+	if (strcmp(value, "copy") == 0)
+		return options_refuse(ret_why, "--call-graph copy: whole stacks are not copied; auto copies and "
+				      "unwinds the innermost part of each");
+	if (!alias && strcmp(value, "auto") && strcmp(value, "fp") && strcmp(value, "none"))
+		return options_refuse(ret_why, "--call-graph %s: there are auto, fp (frame pointers) and none", value);
+	c->user_stacks = strcmp(value, "none") != 0;
+	c->copied_stacks = c->user_stacks && strcmp(value, "fp") != 0;
+	c->call_graph_alias = alias ? value : NULL;
+	return 0;
+}
+
+static int set_no_inherit(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->inherit = false;
+	return 0;
+}
+
+static int set_user(void *config, const char *value, char **ret_why)
+{
+	if (!*value)
+		return options_refuse(ret_why, "--user: the name is empty");
+	((struct capture_config *)config)->user = value;
+	return 0;
+}
+
+static int set_event_cap(void *config, const char *value, char **ret_why)
+{
+	uint64_t n;
+	int r = parse_u64(value, &n);
+
+	if (r == -EINVAL)
+		return options_refuse(ret_why, "--event-cap %s: not a number", value);
+	if (r < 0 || n < 1 || n > OPTIONS_EVENT_CAP_MAX)
+		return options_refuse(ret_why, "--event-cap %s: 1 is the least, %u the most", value,
+				      OPTIONS_EVENT_CAP_MAX);
+	((struct capture_config *)config)->event_cap = (size_t)n;
+	return 0;
+}
+
+static int set_no_args(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->keep_args = false;
+	return 0;
+}
+
+static int set_no_symbols(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->symbols = false;
+	return 0;
+}
+
+static int set_gzip(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->gzip = true;
+	return 0;
+}
+
+static int set_strict(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->strict = true;
+	return 0;
+}
+
+const struct option_row options_capture_rows[] = {
+	{'p', NULL, "PID,...", NULL, "record these processes, all threads, and their descendants", set_pids},
+	{'t', NULL, "TID,...", NULL, "record these threads alone", set_tids},
+	{'G', NULL, "CGROUP", NULL, "record a cgroup (v2): its path or its name below /sys/fs/cgroup", set_cgroup},
+	{'a', NULL, NULL, NULL, "record the whole system", set_system_wide},
+	{'o', NULL, "DIR", NULL, "folder for the files (default wcbpf.out; an older one becomes DIR.old)", set_out},
+	{'d', "duration", "TIME", NULL, "stop after this time; the workload runs on", set_duration},
+	{'D', "delay", "TIME", NULL, "begin after this time", set_delay},
+	{'m', "min", "TIME", NULL, "don't record waits shorter than this (threads' totals keep them)", set_min},
+	{0, "mode", "MODE", "time|stacks", "time (default): blocked time a stack; stacks: counts a stack", set_mode},
+	{0, "call-graph", "HOW", "auto|fp|none", "user stacks: auto (default): .eh_frame, then frame pointers; fp; none",
+	 set_call_graph},
+	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
+	{0, "user", "NAME", NULL, "run CMD as this user", set_user},
+	{0, "event-cap", "N", NULL, "most events kept for the dump (default 4194304)", set_event_cap},
+	{0, "no-args", NULL, NULL, "don't store the arguments of programs", set_no_args},
+	{0, "no-symbols", NULL, NULL, "don't look up names of functions", set_no_symbols},
+	{0, "gzip", NULL, NULL, "write wcprof.ndjson.gz", set_gzip},
+	{0, "strict", NULL, NULL, "exit with 125 if anything was lost", set_strict},
+	OPTIONS_ALL_ROWS,
+};
+
+void capture_config_init(struct capture_config *c)
+{
+	*c = (struct capture_config){
+		.out_path = "wcbpf.out",
+		.mode = OUTPUT_TIME,
+		.user_stacks = true,
+		.copied_stacks = true,
+		.inherit = true,
+		.keep_args = true,
+		.symbols = true,
+		.event_cap = OPTIONS_EVENT_CAP_DEFAULT,
+	};
+}
+
+void capture_config_done(struct capture_config *c)
+{
+	free(TAKE_PTR(c->ids));
+	c->id_n = 0;
+}

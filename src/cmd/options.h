@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * Options of the command line: tables of rows, one parser. The help text, the
+ * completions and the check against the man pages walk the same rows.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "output/output.h"
+
+/*
+ * One option. set() puts value (NULL for a flag) into the config, or gives
+ * -EINVAL with *ret_why: one malloc'd line that begins with the option as the user knows it.
+ */
+struct option_row {
+	char short_name;	/* 0: none */
+	const char *long_name;	/* NULL: none */
+	const char *arg;	/* what the help calls its value; NULL: a flag */
+	const char *choices;	/* "time|stacks": for the completions; NULL: free */
+	const char *help;	/* one line; NULL in the blank row that ends a table */
+	int (*set)(void *config, const char *value, char **ret_why);
+};
+
+/*
+ * Parses argv[1..]. Stops at "--" or at the first word that is no option:
+ * *ret_rest is the index of the first operand (argc: none). -h and -V are rows
+ * like the others. 0; -EINVAL with *ret_why, -ENOMEM.
+ */
+int options_parse(const struct option_row *rows, void *config, int argc, char **argv, int *ret_rest, char **ret_why);
+/* -EINVAL with a formatted *ret_why; -ENOMEM. */
+int options_refuse(char **ret_why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* What every command takes. First member of every command's config, so that the rows can be shared. */
+struct options_all {
+	bool help, version;
+	bool quiet;
+	unsigned verbose; /* times -v was given */
+	enum color_when color;
+};
+int options_set_help(void *config, const char *value, char **ret_why);
+int options_set_version(void *config, const char *value, char **ret_why);
+int options_set_quiet(void *config, const char *value, char **ret_why);
+int options_set_verbose(void *config, const char *value, char **ret_why);
+int options_set_color(void *config, const char *value, char **ret_why);
+/* Sets the log level by -q and -v. */
+void options_all_apply(const struct options_all *o);
+/* Colour for what is written to fd? NO_COLOR and dumb terminals are obeyed under auto. */
+bool options_color_for(const struct options_all *o, int fd);
+
+#define OPTIONS_ALL_ROWS                                                                                            \
+	{'q', NULL, NULL, NULL, "print errors only", options_set_quiet},                                            \
+	{'v', NULL, NULL, NULL, "say more; -vv: for debugging wcbpf", options_set_verbose},                        \
+	{0, "color", "WHEN", "auto|always|never", "colour: auto (default), always or never", options_set_color},    \
+	{'h', "help", NULL, NULL, "print this help", options_set_help},                                             \
+	{'V', "version", NULL, NULL, "print the version", options_set_version},                                     \
+	{0}
+
+/* CAPTURE: the options of record and attach. Strings point into argv. */
+struct capture_config {
+	struct options_all all;
+	bool has_scope;		  /* one of -p -t -G -a was given */
+	enum capture_scope scope;
+	uint32_t *ids;		  /* of -p or -t as given, owned */
+	size_t id_n;
+	const char *cgroup;	  /* -G as given */
+	const char *out_path;
+	const char *user;	  /* --user, NULL: as we run */
+	uint64_t duration_ns;	  /* 0: until the end */
+	uint64_t delay_ns;
+	uint64_t min_ns;
+	enum output_mode mode;
+	bool user_stacks;
+	bool copied_stacks;	  /* innermost part by .eh_frame */
+	const char *call_graph_alias; /* ehframe or dwarf, as given; NULL: neither */
+	bool inherit, keep_args, symbols, gzip, strict;
+	size_t event_cap;
+};
+#define OPTIONS_EVENT_CAP_DEFAULT (4u << 20)
+#define OPTIONS_EVENT_CAP_MAX (256u << 20)
+
+/* The tables of the commands. */
+extern const struct option_row options_capture_rows[]; /* config: struct capture_config */
+extern const struct option_row options_report_rows[];  /* config: struct report_options */
+extern const struct option_row options_doctor_rows[];
+extern const struct option_row options_plain_rows[];   /* config: struct options_all */
+
+void capture_config_init(struct capture_config *c);
+void capture_config_done(struct capture_config *c);

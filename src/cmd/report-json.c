@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The tables of the page for programs: every number as an integer, times in ns, nothing shortened. */
+#include <errno.h>
+
+#include "cmd/report.h"
+#include "util/cleanup.h"
+
+#define SCHEMA_VERSION 1
+
+static int file_sink(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+static void json_done(struct json **j)
+{
+	json_free(*j);
+}
+
+static void facts_write(const struct report *r, struct json *j)
+{
+	const struct dump_facts *x = &r->facts;
+
+	json_kv_string(j, "dump", r->path);
+	json_kv_bool(j, "recorded_by_wcbpf", x->is_wcbpf);
+	json_kv_string(j, "version", x->version);
+	json_kv_string(j, "host", x->host);
+	json_kv_string(j, "kernel", x->kernel);
+	json_kv_string(j, "clock", x->clock);
+	json_kv_string(j, "target", x->target);
+	json_kv_string(j, "command", x->command);
+	json_key(j, "exit_status");
+	if (x->has_exit_status)
+		json_int(j, x->exit_status);
+	else
+		json_null(j);
+	json_kv_int(j, "begin_unix_ns", r->m->epoch_unix_ns);
+	json_kv_int(j, "duration_ns", r->m->end_ns);
+	json_kv_uint(j, "op_count", r->m->op_n - 1);
+	json_kv_uint(j, "wait_count", r->m->wait_n - 1);
+}
+
+static void integrity_write(const struct report *r, struct json *j)
+{
+	struct report_loss losses[REPORT_LOSSES_MAX];
+	size_t n = report_losses(r->m, losses);
+
+	json_key(j, "capture_integrity");
+	json_begin_object(j);
+	json_kv_string(j, "status", report_is_complete(r) ? "complete" : "partial");
+	json_kv_uint(j, "attempted", r->m->integrity.attempted);
+	json_kv_uint(j, "recorded", r->m->integrity.recorded);
+	json_kv_uint(j, "below_min", r->m->integrity.below_min);
+	json_kv_uint(j, "inferred_switches", r->m->integrity.inferred_switches);
+	json_key(j, "losses");
+	json_begin_object(j);
+	for (size_t i = 0; i < n; i++)
+		json_kv_uint(j, losses[i].key, losses[i].n);
+	json_end_object(j);
+	json_kv_string(j, "file_problem", r->problem.message[0] ? r->problem.message : NULL);
+	json_kv_bool(j, "dump_is_cut", r->partial);
+	json_kv_uint(j, "bad_lines", r->problem.bad_n);
+	json_end_object(j);
+}
+
+static void wall_write(const struct report *r, struct json *j)
+{
+	const struct analyze_time *t = &r->time;
+
+	json_key(j, "wall");
+	json_begin_object(j);
+	json_kv_bool(j, "accounted", t->known);
+	json_kv_uint(j, "process_count", t->process_n);
+	json_kv_uint(j, "thread_count", t->thread_n);
+	json_kv_uint(j, "lifetime_ns", t->lifetime_ns);
+	json_kv_uint(j, "oncpu_ns", t->oncpu_ns);
+	json_kv_uint(j, "runnable_ns", t->runnable_ns);
+	json_kv_uint(j, "blocked_ns", t->blocked_ns);
+	json_kv_uint(j, "lost_ns", t->lost_ns);
+	json_end_object(j);
+}
+
+static size_t rows_max(const struct report *r, size_t n)
+{
+	return r->o->top && r->o->top < n ? r->o->top : n;
+}
+
+static void entry_write(const struct report *r, struct json *j, const struct analyze_entry *e, bool with_reason)
+{
+	if (with_reason) {
+		json_kv_string(j, "reason", wait_reason_name(e->reason));
+		json_kv_string(j, "wait_kind", strtab_str(r->m->strings, e->kind_id));
+	}
+	json_kv_bool(j, "idle_by_design", e->idle);
+	json_kv_uint(j, "count", e->count);
+	json_kv_uint(j, "blocked_ns", e->blocked_ns);
+	json_kv_uint(j, "runnable_ns", e->runnable_ns);
+	json_kv_uint(j, "longest_ns", e->longest_ns);
+	json_kv_bool(j, "longest_is_cut", e->longest_cut);
+}
+
+static void table_write(const struct report *r, struct json *j, const char *key, const struct analyze_table *t,
+			bool with_reason, bool with_name)
+{
+	json_key(j, key);
+	json_begin_array(j);
+	for (size_t i = 0; i < rows_max(r, t->n); i++) {
+		json_begin_object(j);
+		if (with_name)
+			json_kv_string(j, "name", strtab_str(r->m->strings, t->entries[i].name_id));
+		entry_write(r, j, &t->entries[i], with_reason);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void frames_write(const struct report *r, struct json *j, const char *key, uint32_t stack)
+{
+	const struct model_stack *s = &r->m->stacks[stack];
+
+	json_key(j, key);
+	json_begin_array(j);
+	for (uint32_t i = 0; i < s->frame_n; i++) {
+		_cleanup_(freep) char *name = report_frame_name(r->m, &s->frames[i], false);
+
+		json_string(j, name);
+	}
+	json_end_array(j);
+}
+
+static void stacks_write(const struct report *r, struct json *j)
+{
+	json_key(j, "stacks");
+	json_begin_array(j);
+	for (size_t i = 0; i < rows_max(r, r->stacks.n); i++) {
+		const struct analyze_entry *e = &r->stacks.entries[i];
+
+		json_begin_object(j);
+		frames_write(r, j, "user_frames", e->stack_u);
+		frames_write(r, j, "kernel_frames", e->stack_k);
+		entry_write(r, j, e, false);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void threads_write(const struct report *r, struct json *j)
+{
+	json_key(j, "threads");
+	json_begin_array(j);
+	for (size_t i = 0; i < rows_max(r, r->thread_n); i++) {
+		const struct model_thread *t = &r->m->threads[r->threads[i]];
+
+		json_begin_object(j);
+		json_kv_uint(j, "pid", t->pid);
+		json_kv_uint(j, "tid", t->tid);
+		json_kv_string(j, "name", strtab_str(r->m->strings, t->comm_id));
+		json_kv_bool(j, "accounted", t->has_totals);
+		json_kv_int(j, "lifetime_ns", t->end_ns - t->begin_ns);
+		json_kv_uint(j, "oncpu_ns", t->oncpu_ns);
+		json_kv_uint(j, "runnable_ns", t->runnable_ns);
+		json_kv_uint(j, "blocked_ns", t->blocked_ns);
+		json_kv_uint(j, "lost_ns", t->lost_ns);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void open_write(const struct report *r, struct json *j)
+{
+	const struct model *m = r->m;
+
+	json_key(j, "open");
+	json_begin_array(j);
+	for (size_t i = 0; i < rows_max(r, r->open_n); i++) {
+		const struct model_wait *w = &m->waits[r->open[i]];
+		const struct model_row *row = &m->rows[w->row];
+
+		json_begin_object(j);
+		json_kv_uint(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
+		json_kv_uint(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+		json_kv_string(j, "thread_name", strtab_str(m->strings, row->comm_id));
+		json_kv_string(j, "reason", wait_reason_name(row->reason));
+		json_kv_string(j, "wait_kind", strtab_str(m->strings, row->kind_id));
+		json_kv_string(j, "name", strtab_str(m->strings, analyze_awaited_name(m, w)));
+		json_kv_bool(j, "idle_by_design", analyze_wait_is_idle(m, w));
+		json_kv_int(j, "age_ns_min", w->blocked_ns);
+		json_key(j, "owner_tid");
+		if (w->owner_tid)
+			json_uint(j, w->owner_tid);
+		else
+			json_null(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void sections_write(const struct report *r, struct json *j)
+{
+	/* Programs pick what they want themselves: without --section all are there. */
+	unsigned sections = r->o->sections ? r->o->sections : (1u << SECTION_MAX) - 1;
+
+	if (sections >> SECTION_WALL & 1)
+		wall_write(r, j);
+	if (sections >> SECTION_REASONS & 1)
+		table_write(r, j, "reasons", &r->kinds, true, false);
+	if (sections >> SECTION_RESOURCES & 1)
+		table_write(r, j, "resources", &r->resources, true, true);
+	if (sections >> SECTION_OPEN & 1)
+		open_write(r, j);
+	if (sections >> SECTION_WAKERS & 1)
+		table_write(r, j, "wakers", &r->wakers, false, true);
+	if (sections >> SECTION_STACKS & 1)
+		stacks_write(r, j);
+	if (sections >> SECTION_THREADS & 1)
+		threads_write(r, j);
+	if (sections >> SECTION_OPS & 1)
+		table_write(r, j, "ops", &r->ops, false, true);
+}
+
+int report_json_print(const struct report *r, FILE *f)
+{
+	_cleanup_(json_done) struct json *j = NULL;
+	int e = json_new(file_sink, f, JSON_INDENTED, &j);
+
+	if (e < 0)
+		return e;
+	json_begin_object(j);
+	json_kv_string(j, "kind", "wcbpf_report");
+	json_kv_int(j, "schema_version", SCHEMA_VERSION);
+	facts_write(r, j);
+	integrity_write(r, j);
+	json_kv_bool(j, "idle_by_design_left_out", !r->o->everything);
+	sections_write(r, j);
+	json_end_object(j);
+	json_newline(j);
+	return json_flush(j);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * From what the user named to a model. A folder without a dump may still say
+ * why in its summary; that sentence is worth more than "no such file".
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/report.h"
+#include "util/cleanup.h"
+
+#define DEFAULT_FOLDER "wcbpf.out"
+#define SUMMARY_FILE "offcpu.summary.json"
+#define PARTIAL ".partial"
+
+static int refuse(int error, char **ret_why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(int error, char **ret_why, const char *fmt, ...)
+{
+	va_list ap;
+	char *why;
+
+	va_start(ap, fmt);
+	if (vasprintf(&why, fmt, ap) >= 0)
+		*ret_why = why;
+	va_end(ap);
+	return error;
+}
+
+static int summary_read(const char *folder, struct dump_facts *facts)
+{
+	_cleanup_(freep) char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", folder, SUMMARY_FILE) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return dump_facts_from_summary(path, facts);
+}
+
+static int dump_is_missing(const char *folder, char **ret_why)
+{
+	_cleanup_(dump_facts_done) struct dump_facts facts = { 0 };
+
+	if (summary_read(folder, &facts) == 0 && facts.caveat_message)
+		return refuse(-ENOENT, ret_why, "%s: no dump in it: %s", folder, facts.caveat_message);
+	return refuse(-ENOENT, ret_why, "%s: no wcprof.ndjson or wcprof.ndjson.gz in it; is it a folder of wcbpf record?",
+		      folder);
+}
+
+/* The dump in a folder. */
+static int dump_find(const char *folder, char **ret, char **ret_why)
+{
+	static const char *const names[] = { "wcprof.ndjson", "wcprof.ndjson.gz", "wcprof.ndjson" PARTIAL,
+					     "wcprof.ndjson.gz" PARTIAL };
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		_cleanup_(freep) char *path = NULL;
+
+		if (asprintf(&path, "%s/%s", folder, names[i]) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		if (stat(path, &st) == 0) {
+			*ret = TAKE_PTR(path);
+			return 0;
+		}
+		if (errno != ENOENT)
+			return refuse(-errno, ret_why, "%s: %m", path);
+	}
+	return dump_is_missing(folder, ret_why);
+}
+
+static int input_find(const char *input, char **ret, bool *ret_folder, char **ret_why)
+{
+	struct stat st;
+	int e;
+
+	if (stat(input ? input : DEFAULT_FOLDER, &st) < 0) {
+		e = -errno;
+		if (!input && e == -ENOENT)
+			return refuse(e, ret_why, "no ./" DEFAULT_FOLDER " here: name a folder or a dump, or record one first "
+				      "(wcbpf record -- CMD)");
+		return refuse(e, ret_why, "%s: %s", input ? input : DEFAULT_FOLDER, strerror(-e));
+	}
+	*ret_folder = S_ISDIR(st.st_mode);
+	if (*ret_folder)
+		return dump_find(input ? input : DEFAULT_FOLDER, ret, ret_why);
+	*ret = strdup(input ? input : DEFAULT_FOLDER);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static bool is_partial(const char *path)
+{
+	size_t n = strlen(path), m = strlen(PARTIAL);
+
+	return n > m && strcmp(path + n - m, PARTIAL) == 0;
+}
+
+/* A beginning of a dump that ends before its waits has nothing for a page. */
+static int partial_check(struct report *r, char **ret_why)
+{
+	r->partial = is_partial(r->path);
+	if (r->partial && r->m->wait_n <= 1)
+		return refuse(-ENODATA, ret_why, "%s: the disk was full before the first wait was written", r->path);
+	return 0;
+}
+
+int report_load(struct report *r, const struct report_options *o, char **ret_why)
+{
+	bool folder = false;
+	int e;
+
+	r->o = o;
+	if (o->another)
+		return refuse(-EINVAL, ret_why, "%s: one recording at a time; merging dumps is not supported", o->another);
+	e = input_find(o->input, &r->path, &folder, ret_why);
+	r->folder = folder ? o->input ? o->input : DEFAULT_FOLDER : NULL;
+	if (e < 0)
+		return e;
+	e = dump_read_with(r->path, &r->m, &r->facts, &r->problem);
+	if (e == -EINVAL)
+		return refuse(e, ret_why, "%s: %s", r->path, r->problem.message);
+	if (e < 0)
+		return refuse(e, ret_why, "%s: %s", r->path, strerror(-e));
+	e = partial_check(r, ret_why);
+	if (e < 0)
+		return e;
+	/* The dump has no command and exit status; the summary may be gone, or of another mode: that is fine. */
+	if (folder && summary_read(r->folder, &r->facts) == -ENOMEM)
+		return -ENOMEM;
+	return 0;
+}
+
+void report_done(struct report *r)
+{
+	free(r->path);
+	model_free(r->m);
+	dump_facts_done(&r->facts);
+	analyze_table_done(&r->kinds);
+	analyze_table_done(&r->resources);
+	analyze_table_done(&r->wakers);
+	analyze_table_done(&r->callers);
+	analyze_table_done(&r->stacks);
+	analyze_table_done(&r->ops);
+	analyze_table_done(&r->idle_resources);
+	analyze_table_done(&r->idle_wakers);
+	analyze_table_done(&r->idle_callers);
+	analyze_table_done(&r->idle_ops);
+	free(r->open);
+	free(r->threads);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Thread names, paths and symbols are the target's to choose. On a terminal
+ * an escape sequence in one would act, so nothing but printable characters
+ * gets out.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/report.h"
+#include "util/cleanup.h"
+
+enum { FRAME_COLUMNS_MAX = 44 };
+
+/* Bytes of the character at s, 0 if it is none or is not printable (C0, DELETE, C1, other than well-formed UTF-8). */
+static size_t printable_len(const unsigned char *s)
+{
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (len == 1)
+		return s[0] >= 0x20 && s[0] != 0x7f ? 1 : 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* C1 controls; shorter forms, surrogates and what lies above Unicode. */
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static unsigned characters(const char *name)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	unsigned n = 0;
+
+	while (*s) {
+		size_t len = printable_len(s);
+
+		s += len ? len : 1;
+		n++;
+	}
+	return n;
+}
+
+unsigned report_name_print(FILE *f, const char *name, unsigned columns)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	bool cut = columns && characters(name) > columns;
+	unsigned n = 0, room = cut && columns > 2 ? columns - 2 : columns;
+
+	for (; *s && (!columns || n < room); n++) {
+		size_t len = printable_len(s);
+
+		if (len)
+			fwrite(s, 1, len, f);
+		else
+			fputc('?', f);
+		s += len ? len : 1;
+	}
+	if (!cut || columns <= 2)
+		return n;
+	fputs("..", f);
+	return n + 2;
+}
+
+unsigned report_path_print(FILE *f, const char *path, unsigned columns)
+{
+	unsigned n = characters(path);
+
+	if ((*path != '/' && strncmp(path, "futex:", 6) != 0) || n <= columns || columns <= 2)
+		return report_name_print(f, path, columns);
+	for (; n > columns - 2; n--) {
+		size_t len = printable_len((const unsigned char *)path);
+
+		path += len ? len : 1;
+	}
+	fputs("..", f);
+	return report_name_print(f, path, 0) + 2;
+}
+
+/* Where a C++ name's parameter list begins, or its length: "ns::f(int, char) const" is cut behind f. */
+static size_t name_without_parameters(const char *name)
+{
+	size_t n = strlen(name), at;
+	int depth = 0;
+
+	at = n;
+	if (at > 6 && strcmp(name + at - 6, " const") == 0)
+		at -= 6;
+	if (!at || name[at - 1] != ')')
+		return n;
+	while (at--) {
+		depth += name[at] == ')' ? 1 : name[at] == '(' ? -1 : 0;
+		if (!depth)
+			return at && strncmp(name + (at >= 8 ? at - 8 : 0), "operator", 8) != 0 ? at : n;
+	}
+	return n;
+}
+
+char *report_frame_name(const struct model *m, const struct model_frame *frame, bool shortened)
+{
+	const char *name = strtab_str(m->strings, frame->name_id), *path, *slash;
+	char *text;
+	int n;
+
+	if (*name)
+		return shortened ? strndup(name, name_without_parameters(name)) : strdup(name);
+	path = strtab_str(m->strings, m->modules[frame->module].path_id);
+	slash = strrchr(path, '/');
+	if (*path)
+		n = asprintf(&text, "%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : path, frame->address);
+	else
+		n = asprintf(&text, "0x%" PRIx64, frame->address);
+	return n < 0 ? NULL : text;
+}
+
+/* Every kernel stack of a switched-out thread begins so. */
+static bool frame_says_nothing(const char *name)
+{
+	return strcmp(name, "__schedule") == 0 || strcmp(name, "schedule") == 0;
+}
+
+void report_stack_print(FILE *f, const struct model *m, uint32_t kstack, uint32_t ustack, unsigned columns)
+{
+	bool kernel = !m->stacks[ustack].frame_n;
+	const struct model_stack *s = &m->stacks[kernel ? kstack : ustack];
+	unsigned used = 0;
+	bool any = false;
+
+	if (!s->frame_n) {
+		fputs(kstack || ustack ? "[stack lost]" : "[no stack]", f);
+		return;
+	}
+	if (kernel)
+		used += (unsigned)fprintf(f, "[kernel] ");
+	for (uint32_t i = 0; i < s->frame_n; i++) {
+		_cleanup_(freep) char *name = report_frame_name(m, &s->frames[i], true);
+		unsigned width, more = i + 1 < s->frame_n ? 5 : 0; /* room for " < .." */
+
+		if (!name || (kernel && i + 1 < s->frame_n && frame_says_nothing(name)))
+			continue;
+		width = characters(name);
+		width = width < FRAME_COLUMNS_MAX ? width : FRAME_COLUMNS_MAX;
+		if (any && used + 3 + width + more > columns) {
+			fputs(" < ..", f);
+			return;
+		}
+		if (any)
+			used += (unsigned)fprintf(f, " < ");
+		any = true;
+		used += report_name_print(f, name, FRAME_COLUMNS_MAX);
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The table. A new command is a row here, a file of its own and a line in meson.build. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "util/log.h"
+
+#define CAPTURE_ABOUT                                                                                               \
+	"TIME takes a unit (30s, 250ms, 10us, 2m, 1h); a bare number is seconds.\n"                                 \
+	"The files: wcprof.ndjson, offcpu.time.txt or offcpu.stacks.txt, offcpu.diagnostics.txt,\n"                 \
+	"offcpu.summary.json, in the folder DIR. 'wcbpf report DIR' shows them.\n"
+
+const struct subcommand cmd_subcommands[] = {
+	{"record", "[--] CMD [ARG...]", "run a command and record where it waits",
+	 CAPTURE_ABOUT "Exit status: the command's, 128+n for signal n, 126 or 127 when it can't start, 125 when\n"
+		       "wcbpf itself failed.\n",
+	 options_capture_rows, NULL, cmd_record},
+	{"attach", "-p PID,... | -t TID,... | -G CGROUP | -a  [-- CMD [ARG...]]",
+	 "record what runs already, until Ctrl-C, -d, the target's end or that of CMD",
+	 CAPTURE_ABOUT "Exit status: 0 on Ctrl-C, -d or the target's end; 125 when wcbpf itself failed.\n",
+	 options_capture_rows, NULL, cmd_attach},
+	{"report", "[DIR|DUMP]", "show a recording on one page",
+	 "Reads any wcprof dump, plain or gzip; a folder is one of wcbpf record or attach.\n"
+	 "Exit status: 0; 2 when the options are wrong or the dump can't be read.\n",
+	 options_report_rows, NULL, cmd_report},
+	{"doctor", "", "tell what this host and this user allow, and what is lost by what is missing", NULL,
+	 options_doctor_rows, NULL, cmd_doctor},
+	{"completion", "bash|zsh|fish", "print a completion script for a shell", NULL, options_plain_rows,
+	 "bash|zsh|fish", cmd_completion},
+	{"help", "[COMMAND]", "tell how to use wcbpf or one of its commands", NULL, NULL, "", cmd_help},
+	{0},
+};
+
+const struct subcommand *cmd_subcommand_find(const char *name)
+{
+	for (const struct subcommand *c = cmd_subcommands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+/*
+ * Started with stdin, stdout or stderr closed, the next file we open would
+ * take its place and get our messages. Close-on-exec: the workload finds them
+ * closed as its starter left them.
+ */
+static int stdio_fill(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int cmd_main(int argc, char **argv)
+{
+	const struct subcommand *c;
+
+	if (stdio_fill() < 0)
+		return EXIT_OWN_FAILURE;
+	if (argc < 2) {
+		help_print(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		help_print(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
+		puts("wcbpf " WCBPF_VERSION);
+		return 0;
+	}
+	c = cmd_subcommand_find(argv[1]);
+	if (!c) {
+		log_error("%s: no such command ('wcbpf help' lists them)", argv[1]);
+		return EXIT_USAGE;
+	}
+	return c->run(argc - 1, argv + 1);
+}

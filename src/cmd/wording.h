@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* Numbers and command lines as people read them. */
+#include <stdint.h>
+#include <stdio.h>
+
+struct wording {
+	char text[64];
+};
+
+/* "3,104" */
+struct wording wording_count(uint64_t n);
+/* "1 wait", "3,104 waits"; the plural is the word and an s unless given */
+struct wording wording_counted(uint64_t n, const char *word, const char *plural);
+/* "80.0 s", "1.250 s", "12.3 ms", "2 h 03 m" */
+struct wording wording_duration(uint64_t ns);
+/* "exit 3", "killed by SIGSEGV (core dumped)" */
+struct wording wording_status(int status);
+/* The words with blanks between, quoted as a shell needs it. malloc'd; NULL: no memory. argv ends with NULL. */
+char *wording_command(const char *const *argv);

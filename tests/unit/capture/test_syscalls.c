@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The table of what system calls wait for, against the manual's argument lists. */
+#include <criterion/criterion.h>
+#include <sys/syscall.h>
+
+#include "capture/internal.h"
+
+static uint16_t classes[WCBPF_SYSCALLS_MAX];
+
+static void fill(void)
+{
+	syscall_classes_fill(classes);
+}
+TestSuite(syscalls, .init = fill);
+
+Test(syscalls, files)
+{
+	cr_expect_eq(classes[SYS_read] & WCBPF_SC_FD_MASK, WCBPF_SC_FD(0));
+	cr_expect_eq(classes[SYS_fsync] & WCBPF_SC_FD_MASK, WCBPF_SC_FD(0));
+	cr_expect_eq(classes[SYS_accept4] & WCBPF_SC_FD_MASK, WCBPF_SC_FD(0));
+	cr_expect_eq(classes[SYS_getpid], 0);
+	cr_expect_eq(classes[SYS_wait4], 0);
+	cr_expect_eq(classes[SYS_nanosleep] & WCBPF_SC_FD_MASK, 0);
+}
+
+Test(syscalls, timeouts)
+{
+	static const struct {
+		int nr, kind, arg;
+	} want[] = {
+		{ SYS_nanosleep, WCBPF_TIMEOUT_TIMESPEC, 0 },	  { SYS_clock_nanosleep, WCBPF_TIMEOUT_TIMESPEC, 2 },
+		{ SYS_futex, WCBPF_TIMEOUT_TIMESPEC, 3 },	  { SYS_ppoll, WCBPF_TIMEOUT_TIMESPEC, 2 },
+		{ SYS_epoll_pwait, WCBPF_TIMEOUT_MS, 3 },	  { SYS_pselect6, WCBPF_TIMEOUT_TIMESPEC, 4 },
+#ifdef SYS_poll
+		{ SYS_poll, WCBPF_TIMEOUT_MS, 2 },		  { SYS_select, WCBPF_TIMEOUT_TIMEVAL, 4 },
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		cr_expect_eq(WCBPF_SC_TIMEOUT_KIND(classes[want[i].nr]), want[i].kind, "call %d", want[i].nr);
+		cr_expect_eq(WCBPF_SC_TIMEOUT_ARG(classes[want[i].nr]), want[i].arg, "call %d", want[i].nr);
+	}
+	cr_expect_eq(WCBPF_SC_TIMEOUT_KIND(classes[SYS_read]), WCBPF_TIMEOUT_NONE);
+}
+
+Test(syscalls, futexes_and_polls)
+{
+	cr_expect(classes[SYS_futex] & WCBPF_SC_FUTEX);
+	cr_expect(classes[449] & WCBPF_SC_WAITV && classes[449] & WCBPF_SC_FUTEX2, "futex_waitv");
+	cr_expect(classes[455] & WCBPF_SC_FUTEX2, "futex_wait");
+	cr_expect_not(classes[455] & WCBPF_SC_WAITV);
+	cr_expect(classes[SYS_ppoll] & WCBPF_SC_POLL);
+	cr_expect_not(classes[SYS_epoll_pwait] & WCBPF_SC_POLL);
+}
