@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from live import Fail, check, children_of, close_to, tracer_programs
+from live import Fail, Skip, check, children_of, close_to, tracer_programs
 from truth import MS, Truth
 
 S = 1000 * MS
@@ -161,6 +161,47 @@ def test_attach_takes_all_threads(live):
     check({w.tid for w in rec.waits} == {tids[1]}, '-t %d recorded %s', tids[1], {w.tid for w in rec.waits})
     rc, _, err = live.run([live.wcbpf, 'attach', '-p', str(tids[0]), '-d', '500ms', '-o', live.folder()])
     check(rc == 0 or str(p.pid) in err, '-p with a thread id: status %s, %s', rc, err)
+
+
+def cgroup_v2_root():
+    with open('/proc/self/mountinfo') as f:
+        for line in f:
+            left, _, right = line.partition(' - ')
+            if right.startswith('cgroup2 '):
+                return left.split()[4]
+    raise Skip('no cgroup v2 is mounted')
+
+
+def test_cgroup(live):
+    """C51, -G: what is in the cgroup (also in one below it) when recording begins or comes later; no stranger."""
+    group = os.path.join(cgroup_v2_root(), 'wcbpf-test-%d' % os.getpid())
+    os.makedirs(group + '/below')
+    try:
+        script = 'echo $$ > "$0"/cgroup.procs; echo in; for i in 1 2 3 4 5 6 7 8; do sleep 0.3; done'
+        members = [live.spawn(['sh', '-c', script, group]), live.spawn(['sh', '-c', script, group + '/below'])]
+        stranger = live.spawn(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8; do sleep 0.3; done'])
+        live.until('members in the cgroup', lambda: all('in' in live.text(p) for p in members))
+        rec = live.attach('-G', group, '-d', '1500ms')
+        pids = {w.pid for w in rec.waits}
+        for p in members:
+            check(p.pid in pids, '%d of the cgroup is missing: %s', p.pid, pids)
+        check(stranger.pid not in pids, 'the stranger %d was recorded', stranger.pid)
+        sleeps = [w for w in rec.waits if w.kind == 'sleep' and not w.clipped]
+        check(len(sleeps) >= 4, 'sleeps of children that came later: %s', sleeps)
+    finally:
+        for p in live.processes:
+            live.kill_tree(p.pid)
+        live.until('the cgroup to be empty', lambda: rmdir_tree(group), 10)
+
+
+def rmdir_tree(group):
+    try:
+        for folder in (group + '/below', group):
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+        return True
+    except OSError:
+        return False
 
 
 def test_idle_target(live):
