@@ -286,7 +286,7 @@ static int resolve_user(struct resolve *r, const struct body *b, uint32_t stack)
 	for (size_t i = 0; i < n; i++) {
 		struct sym_frame f;
 
-		sym_user(r->sym, b->wire.tgid, b->wire.head.time_ns, addresses[i], i > 0, &f);
+		sym_user(r->sym, b->wire.tgid, b->wire.head.time_ns, addresses[i], i > 0, &f, 1);
 		if (!f.module && i > 0) /* a walk that strayed: nothing is mapped there */
 			break;
 		err = frame_make(r, &f, &frames[kept++]);

@@ -11,6 +11,7 @@
 #include "proc/proc.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,15 +28,31 @@
 
 struct process {
 	struct image *newest;
+	uint64_t changed_ns; /* of the latest record of a mapping */
 };
 
 struct proc_maps {
+	pthread_mutex_t lock; /* of all below: one thread writes, others look up */
 	struct map *processes; /* by PID */
 	struct maps_files *files;
 	struct strtab *names; /* of mappings without a file */
 };
 
 DEFINE_CLEANUP(struct proc_maps *, proc_maps_free)
+
+/* Held to the end of the caller's scope. */
+#define SCOPE_LOCK(m) _cleanup_(unlockp) pthread_mutex_t *held_lock = lock((struct proc_maps *)(m))
+
+static pthread_mutex_t *lock(struct proc_maps *m)
+{
+	pthread_mutex_lock(&m->lock);
+	return &m->lock;
+}
+
+static void unlockp(pthread_mutex_t **held)
+{
+	pthread_mutex_unlock(*held);
+}
 DEFINE_CLEANUP(struct image *, image_free)
 
 int proc_maps_new(struct proc_maps **ret)
@@ -45,6 +62,7 @@ int proc_maps_new(struct proc_maps **ret)
 
 	if (!m)
 		return -ENOMEM;
+	pthread_mutex_init(&m->lock, NULL);
 	err = map_new(&m->processes);
 	if (!err)
 		err = strtab_new(&m->names);
@@ -78,6 +96,7 @@ struct proc_maps *proc_maps_free(struct proc_maps *m)
 	map_free(m->processes);
 	maps_files_free(m->files);
 	strtab_free(m->names);
+	pthread_mutex_destroy(&m->lock);
 	free(m);
 	return NULL;
 }
@@ -156,6 +175,13 @@ static int image_for(struct process *p, uint64_t time_ns, struct image **ret)
 		return 0;
 	}
 	return image_begin(p, time_ns, ret);
+}
+
+/* Records come a little late and out of order: the latest counts. */
+static void changed(struct process *p, uint64_t time_ns)
+{
+	if (p->changed_ns < time_ns)
+		p->changed_ns = time_ns;
 }
 
 /* ---- mappings ---- */
@@ -243,13 +269,38 @@ static int add_lines(struct proc_maps *m, uint32_t pid, const struct maps_line *
 	return 0;
 }
 
+/* What is mapped now holds from from_ns on. */
+static int snapshot_take(struct proc_maps *m, uint32_t pid, uint64_t from_ns, struct image *now)
+{
+	SCOPE_LOCK(m);
+	struct image *image;
+	struct process *p;
+	int err = process_get(m, pid, &p);
+
+	if (err)
+		return err;
+	/* It is alive, so an image that has ended is another's. */
+	if (p->newest && p->newest->until_ns != UINT64_MAX && from_ns < p->newest->until_ns)
+		from_ns = p->newest->until_ns;
+	/* What is there now is the newest's, also when the asked time lies in an earlier one. */
+	if (p->newest && from_ns < p->newest->from_ns)
+		from_ns = p->newest->from_ns;
+	changed(p, from_ns);
+	err = image_for(p, from_ns, &image);
+	if (!err)
+		err = end_missing(image, from_ns, now);
+	for (size_t i = 0; !err && i < now->live.n; i++) {
+		now->live.v[i].from_ns = from_ns;
+		err = image_add(image, now->live.v[i]);
+	}
+	return err;
+}
+
 int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
 {
 	_cleanup_(image_freep) struct image *now = NULL;
 	_cleanup_(freep) char *text = NULL;
 	_cleanup_(freep) struct maps_line *lines = NULL;
-	struct process *p;
-	struct image *image;
 	size_t text_n, n;
 	int err = read_pid_file(pid, "maps", MAPS_TEXT_MAX, &text, &text_n);
 
@@ -262,24 +313,22 @@ int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
 		err = image_new(0, UINT64_MAX, &now);
 	if (!err)
 		err = add_lines(m, pid, lines, n, now);
+	return err ? err : snapshot_take(m, pid, from_ns, now);
+}
+
+static int mapping_put(struct proc_maps *m, uint32_t pid, struct proc_mapping map)
+{
+	SCOPE_LOCK(m);
+	struct image *image;
+	struct process *p;
+	int err = process_get(m, pid, &p);
+
 	if (!err)
-		err = process_get(m, pid, &p);
+		err = image_for(p, map.from_ns, &image);
 	if (err)
 		return err;
-	/* It is alive, so an image that has ended is another's. */
-	if (p->newest && p->newest->until_ns != UINT64_MAX && from_ns < p->newest->until_ns)
-		from_ns = p->newest->until_ns;
-	/* What is there now is the newest's, also when the asked time lies in an earlier one. */
-	if (p->newest && from_ns < p->newest->from_ns)
-		from_ns = p->newest->from_ns;
-	err = image_for(p, from_ns, &image);
-	if (!err)
-		err = end_missing(image, from_ns, now);
-	for (size_t i = 0; !err && i < now->live.n; i++) {
-		now->live.v[i].from_ns = from_ns;
-		err = image_add(image, now->live.v[i]);
-	}
-	return err;
+	changed(p, map.from_ns);
+	return image_add(image, map);
 }
 
 int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
@@ -287,8 +336,6 @@ int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t 
 {
 	_cleanup_(freep) char *name = strdup(path);
 	struct proc_mapping map;
-	struct process *p;
-	struct image *image;
 	uint64_t end;
 	int err;
 
@@ -300,18 +347,15 @@ int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t 
 		maps_name_trim(name);
 	/* The kernel may have merged it with a neighbour: then map_files has no such entry and the path serves. */
 	err = mapping_make(m, &(struct maps_sighting){ pid, start, end, maj, min, ino, name }, start, end, pgoff, &map);
-	if (!err)
-		err = process_get(m, pid, &p);
-	if (!err)
-		err = image_for(p, time_ns, &image);
 	if (err)
 		return err;
 	map.from_ns = time_ns;
-	return image_add(image, map);
+	return mapping_put(m, pid, map);
 }
 
 int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t time_ns)
 {
+	SCOPE_LOCK(m);
 	struct process *from = map_get_ptr(m->processes, parent), *p;
 	const struct image *have = from ? image_at(from, time_ns) : NULL;
 	struct image *image;
@@ -322,6 +366,8 @@ int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t 
 	err = process_get(m, pid, &p);
 	if (!err)
 		err = image_begin(p, time_ns, &image);
+	if (!err)
+		changed(p, time_ns);
 	for (size_t i = 0; !err && have && i < have->live.n + have->past.n; i++) {
 		struct proc_mapping map =
 			i < have->live.n ? have->live.v[i] : have->past.v[i - have->live.n];
@@ -334,20 +380,8 @@ int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t 
 	return err;
 }
 
-void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+static void image_over(struct process *p, uint64_t time_ns)
 {
-	struct process *p;
-	struct image *image;
-
-	if (!process_get(m, pid, &p) && !image_begin(p, time_ns, &image))
-		return;
-	/* No memory for the new image: the old one's names must not stand for the new program's. */
-	proc_maps_exit(m, pid, time_ns);
-}
-
-void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
-{
-	struct process *p = map_get_ptr(m->processes, pid);
 	struct image *image = p ? image_at(p, time_ns) : NULL;
 
 	if (!image)
@@ -356,12 +390,52 @@ void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
 	image_shrink(image);
 }
 
+void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+{
+	SCOPE_LOCK(m);
+	struct process *p;
+	struct image *image;
+
+	if (!process_get(m, pid, &p)) {
+		changed(p, time_ns);
+		if (!image_begin(p, time_ns, &image))
+			return;
+	}
+	/* No memory for the new image: the old one's names must not stand for the new program's. */
+	image_over(map_get_ptr(m->processes, pid), time_ns);
+}
+
+void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+{
+	SCOPE_LOCK(m);
+
+	image_over(map_get_ptr(m->processes, pid), time_ns);
+}
+
 const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr)
 {
 	const struct process *p = map_get_ptr(m->processes, pid);
 	const struct image *i = p ? image_at(p, time_ns) : NULL;
 
 	return i ? image_find(i, time_ns, addr) : NULL;
+}
+
+bool proc_maps_lookup(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr, struct proc_mapping *ret)
+{
+	SCOPE_LOCK(m);
+	const struct proc_mapping *map = proc_maps_find(m, pid, time_ns, addr);
+
+	if (map)
+		*ret = *map;
+	return map;
+}
+
+uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid)
+{
+	SCOPE_LOCK(m);
+	const struct process *p = map_get_ptr(m->processes, pid);
+
+	return p ? p->changed_ns : 0;
 }
 
 static int by_start(const void *pa, const void *pb)

@@ -63,8 +63,8 @@ int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret);
  * for which it held. Fed with snapshots of /proc/PID/maps and with mmap
  * records; asked for the mapping at an address at a time. Files are opened the
  * moment they are first seen, so they can be read when the process has gone or
- * the file is deleted; one struct proc_file a (dev, ino). Not thread safe
- * except that a const lookup may run while nobody writes.
+ * the file is deleted; one struct proc_file a (dev, ino). One thread writes;
+ * others may call proc_maps_lookup() meanwhile and use what it gives.
  */
 struct proc_maps;
 
@@ -96,7 +96,14 @@ int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t 
 /* exec: everything mapped before ends. */
 void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
 void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
-/* The mapping that held addr at time_ns; NULL: none known. Valid until the maps are next written to. */
+/*
+ * The mapping that held addr at time_ns; false: none known. Its file and name
+ * live as long as the maps. For any thread.
+ */
+bool proc_maps_lookup(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr, struct proc_mapping *ret);
+/* When a mapping of the process was last made, as far as is known: later than that addresses mean what they mean now. */
+uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid);
+/* For the writing thread: likewise; NULL: none known. Valid until the maps are next written to. */
 const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr);
 /*
  * A new descriptor for a file that was mapped: of the open one, else by path

@@ -10,11 +10,14 @@
  * the shortest. All else has the module and address alone.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proc/proc.h"
 
 struct sym;
+
+#define SYM_FRAMES_MAX 32 /* one address can stand for this many, inlined ones included */
 
 struct sym_frame {
 	const char *name;     /* demangled; NULL: unknown. Owned by sym until sym_free */
@@ -24,6 +27,10 @@ struct sym_frame {
 	uint64_t bias;	      /* absolute - address */
 	uint32_t offset;      /* from the symbol's start */
 	bool hidden;	      /* kernel: the tracer's own (bpf_prog_*, bpf_trace_run*, __traceiter_*, trampolines) */
+	const char *file;     /* source of the address, as the debug information names it; NULL: unknown. Owned by sym */
+	uint32_t line;	      /* 0: unknown */
+	bool inlined;	      /* into the frame that follows, which has the same address */
+	uint32_t alias_n;     /* other function symbols with this start (identical code folded, aliases) */
 };
 
 /* ksyms may be NULL: kernel frames have no names then. Neither is owned. */
@@ -32,8 +39,10 @@ struct sym *sym_free(struct sym *s);
 
 void sym_kernel(struct sym *s, uint64_t addr, struct sym_frame *ret);
 /*
- * A user address of a process as of time_ns. return_address: look up addr - 1
+ * A user address of a process as of time_ns: its frames, innermost first, at
+ * least one and at most ret_max (of more, the outermost). Gives their number. return_address: look up addr - 1
  * (a call may be its function's last instruction). Reads perf-PID.map
  * (/tmp and the target's root, by its innermost namespace's PID) for anonymous mappings.
  */
-void sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret);
+size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret,
+		size_t ret_max);

@@ -40,21 +40,24 @@ static void frame_without_elf(struct sym *s, uint32_t pid, const struct proc_map
 		ret->offset = (uint32_t)(addr - start);
 }
 
-void sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret)
+size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret,
+		size_t ret_max)
 {
 	uint64_t lookup = addr - return_address, vaddr;
-	const struct proc_mapping *map = proc_maps_find(s->maps, pid, time_ns, lookup);
 	const struct answer *answer;
+	struct proc_mapping map;
 	struct module *m;
 
+	if (!ret_max)
+		return 0;
 	*ret = (struct sym_frame){ .build_id = "", .address = addr };
-	if (!map)
-		return;
-	ret->module = map->name /* lives as long as the maps */;
-	m = module_get(s, map);
-	if (!m || !m->objfile || objfile_vaddr_of_offset(m->objfile, lookup - map->start + map->pgoff, &vaddr)) {
-		frame_without_elf(s, pid, map, addr, lookup, ret);
-		return;
+	if (!proc_maps_lookup(s->maps, pid, time_ns, lookup, &map))
+		return 1;
+	ret->module = map.name; /* lives as long as the maps */
+	m = module_get(s, &map);
+	if (!m || !m->objfile || objfile_vaddr_of_offset(m->objfile, lookup - map.start + map.pgoff, &vaddr)) {
+		frame_without_elf(s, pid, &map, addr, lookup, ret);
+		return 1;
 	}
 	ret->build_id = objfile_build_id(m->objfile);
 	ret->bias = lookup - vaddr;
@@ -64,4 +67,5 @@ void sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool
 		ret->name = answer->name;
 		ret->offset = (uint32_t)(ret->address - answer->start);
 	}
+	return 1;
 }

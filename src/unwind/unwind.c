@@ -160,15 +160,14 @@ int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, 
 	while (n < ret_max) {
 		uint64_t ip = regs.v[REG_IP], lookup = ip - !exact;
 		_cleanup_(freep) Dwarf_Frame *frame = NULL;
-		const struct proc_mapping *map;
+		struct proc_mapping map;
 		int err;
 
 		ret[n++] = ip;
 		end = UNWIND_NO_RULE;
-		map = proc_maps_find(u->maps, in->pid, in->time_ns, lookup);
-		if (!map)
+		if (!proc_maps_lookup(u->maps, in->pid, in->time_ns, lookup, &map))
 			break;
-		err = objects_frame(u->objects, map, lookup, &frame);
+		err = objects_frame(u->objects, &map, lookup, &frame);
 		if (err == -ENOMEM)
 			return err;
 		if (err || !step(frame, &copy, &regs, &exact, &end))

@@ -82,7 +82,7 @@ static struct sym_frame frame_of(struct sym *sym, const char *nm, const char *fu
 	while (at > nm && at[-1] != '\n')
 		at--;
 	value = strtoull(at, NULL, 16);
-	sym_user(sym, (uint32_t)getpid(), 1, base + value + 5, true, &f);
+	sym_user(sym, (uint32_t)getpid(), 1, base + value + 5, true, &f, 1);
 	cr_assert_eq(f.address, value + 5);
 	cr_assert_eq(f.bias, base);
 	return f;

@@ -53,7 +53,7 @@ static void check_of(uint32_t pid, uint64_t addr, const char *name, uint32_t off
 {
 	struct sym_frame f;
 
-	sym_user(sym, pid, 1, addr, false, &f);
+	sym_user(sym, pid, 1, addr, false, &f, 1);
 	cr_assert_str_eq(f.module, "//anon");
 	cr_assert_eq(f.address + f.bias, addr);
 	cr_assert(!f.name == !name && (!name || !strcmp(f.name, name)), "%lx is %s, not %s", addr,
@@ -88,7 +88,7 @@ Test(perf_map, lines)
 	append("\n");
 	check(JIT + 0x500, "wrap", 0);
 	/* Code that ends in a call: the return address is the next function's first byte. */
-	sym_user(sym, (uint32_t)getpid(), 1, JIT + 0x100, true, &f);
+	sym_user(sym, (uint32_t)getpid(), 1, JIT + 0x100, true, &f, 1);
 	cr_assert_str_eq(f.name, "plain");
 	cr_assert_eq(f.offset, 0x100);
 }

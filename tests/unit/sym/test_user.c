@@ -38,7 +38,7 @@ static struct sym_frame frame(uint32_t pid, uint64_t addr)
 {
 	struct sym_frame f;
 
-	sym_user(sym, pid, 1, addr, false, &f);
+	sym_user(sym, pid, 1, addr, false, &f, 1);
 	cr_assert_eq(f.address + f.bias, addr);
 	return f;
 }
@@ -232,7 +232,7 @@ Test(user, return_address_behind_the_function)
 
 	cr_assert_eq(proc_maps_snapshot(maps, (uint32_t)c.pid, 0), 0);
 	end(&c);
-	sym_user(sym, (uint32_t)c.pid, 1, c.addr[0], true, &f);
+	sym_user(sym, (uint32_t)c.pid, 1, c.addr[0], true, &f, 1);
 	cr_assert_str_eq(f.name, "first");
 	cr_assert_eq(f.offset, 5);
 	cr_assert_eq(f.address + f.bias, c.addr[0]);

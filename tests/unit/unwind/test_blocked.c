@@ -78,7 +78,7 @@ static void names_of(const struct target *t, const uint64_t *frames, size_t n, c
 	for (size_t i = 0; i < n && at < ret_n; i++) {
 		struct sym_frame f;
 
-		sym_user(sym, (uint32_t)t->pid, 1, frames[i], i > 0, &f);
+		sym_user(sym, (uint32_t)t->pid, 1, frames[i], i > 0, &f, 1);
 		at += (size_t)snprintf(ret + at, ret_n - at, "%s%s", i ? " " : "", f.name && !strchr(f.name, '~') ? f.name : "?");
 	}
 }
