@@ -139,6 +139,90 @@ struct wcbpf_stack {
 	__u8 copy[WCBPF_STACK_COPY_MAX]; /* head.size ends after copy_len bytes */
 };
 
+/*
+ * ---- tables for unwinding user stacks, made by userspace ----
+ *
+ * A process (by tgid as the user sees it) has a segment of mapents, sorted by
+ * address. A mapping of a file with rules has directory entries, one a 64 KB
+ * page of the file's address space (vaddr, as st_value counts): which rows are
+ * the page's. A row holds from its address to the next row's; the first of a
+ * page has low == 0. Rules are shared by all files.
+ */
+#define WCBPF_MAPENTS_MAX 65536	       /* power of two */
+#define WCBPF_PROC_MAPENTS_MAX 4095    /* of one process */
+#define WCBPF_DIRS_MAX (1 << 17)
+#define WCBPF_SHARD_ROWS (1 << 18)
+#define WCBPF_SHARDS_MAX 64
+#define WCBPF_RULES_MAX 32768
+#define WCBPF_PAGE_SHIFT 16
+
+struct wcbpf_proc {
+	__u32 first, n;	 /* mapents[first, first + n) */
+	__u32 gen;	 /* of this segment: unique, never 0; mapents of another were reused */
+	__u32 pad;
+	__u64 exec_id;	 /* task->self_exec_id: after the next exec this is no more true */
+};
+
+enum wcbpf_mapent_kind {
+	WCBPF_MAP_ROWS = 0,
+	WCBPF_MAP_NO_ROWS = 1,	/* code that has no rules (JIT, a file without .eh_frame) */
+	WCBPF_MAP_PENDING = 2,	/* its tables are being made */
+};
+
+struct wcbpf_mapent {
+	__u64 start, end; /* [start, end) */
+	__u64 bias;	  /* address - bias = vaddr */
+	__u32 dir0;	  /* of the first page */
+	__u32 page0, page_n; /* vaddr >> WCBPF_PAGE_SHIFT in [page0, page0 + page_n) */
+	__u32 gen;
+	__u32 kind;	  /* enum wcbpf_mapent_kind */
+	__u32 pad;
+};
+
+struct wcbpf_dir {
+	__u32 row; /* shard * WCBPF_SHARD_ROWS + index of the page's first; a page's rows lie in one shard */
+	__u32 n;   /* 0: none */
+};
+
+struct wcbpf_row {
+	__u16 low;  /* low 16 bits of the vaddr it begins at */
+	__u16 rule; /* index of rules; 0: no rule here */
+};
+
+/*
+ * Where the canonical frame address (the caller's stack pointer) is. The return
+ * address lies at CFA - 8 unless said. x86_64.
+ */
+enum wcbpf_cfa {
+	WCBPF_CFA_NONE = 0,	  /* no rule: rules[0] */
+	WCBPF_CFA_STOP = 1,	  /* the outermost frame: its return address is undefined */
+	WCBPF_CFA_SP = 2,	  /* rsp + cfa_off */
+	WCBPF_CFA_BP = 3,	  /* rbp + cfa_off */
+	WCBPF_CFA_BX = 4,	  /* rbx + cfa_off */
+	WCBPF_CFA_BP_DEREF = 5,	  /* the word at rbp + cfa_off */
+	WCBPF_CFA_SP_DEREF = 6,	  /* the word at rsp + cfa_off */
+	WCBPF_CFA_PLT = 7,	  /* rsp + cfa_off, and 8 more if (rip & 15) >= bp_off */
+	WCBPF_CFA_SIGNAL = 8,	  /* a signal frame: rsp + cfa_off is its struct sigcontext */
+	WCBPF_CFA_SP_RA_DI = 9,	  /* rsp + cfa_off; the return address is in rdi (vfork), innermost frame only */
+	WCBPF_CFA_UNSUPPORTED = 10,
+};
+
+/* Where the caller's rbp or rbx is. */
+enum wcbpf_saved {
+	WCBPF_SAVED_SAME = 0,	/* still in the register */
+	WCBPF_SAVED_CFA = 1,	/* the word at CFA + off */
+	WCBPF_SAVED_BP = 2,	/* the word at (this frame's) rbp + off */
+	WCBPF_SAVED_LOST = 3,	/* undefined, or an expression */
+};
+
+struct wcbpf_rule {
+	__s32 cfa_off;
+	__s16 bp_off, bx_off;
+	__u8 cfa;    /* enum wcbpf_cfa */
+	__u8 bp, bx; /* enum wcbpf_saved */
+	__u8 pad;
+};
+
 enum wcbpf_resource_kind {
 	WCBPF_RES_FILE = 1,   /* mode tells: regular, directory, char, block, fifo */
 	WCBPF_RES_SOCKET = 2,
@@ -324,6 +408,11 @@ struct wcbpf_rt {
 _Static_assert(sizeof(struct wcbpf_head) == 16, "wire layout");
 _Static_assert(sizeof(struct wcbpf_interval) == 192, "wire layout");
 _Static_assert(sizeof(struct wcbpf_stack) == 56 + 8 * (WCBPF_REGS_MAX + WCBPF_STACK_DEPTH_MAX) + WCBPF_STACK_COPY_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_proc) == 24, "wire layout");
+_Static_assert(sizeof(struct wcbpf_mapent) == 48, "wire layout");
+_Static_assert(sizeof(struct wcbpf_dir) == 8, "wire layout");
+_Static_assert(sizeof(struct wcbpf_row) == 4, "wire layout");
+_Static_assert(sizeof(struct wcbpf_rule) == 12, "wire layout");
 _Static_assert(sizeof(struct wcbpf_resource) == 184, "wire layout");
 _Static_assert(sizeof(struct wcbpf_fork) == 56, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exec) == 56 + WCBPF_ARGV_MAX, "wire layout");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /*
- * Unwinds copied user stacks offline by the files' call frame information, which
- * libdw reads: registers, some bytes of memory above the stack pointer, and
- * what was mapped then. Nothing is guessed: no frame pointers, no scanning.
+ * Unwinding of user stacks by the files' call frame information, which libdw
+ * reads. Offline: registers, some bytes of memory above the stack pointer, and
+ * what was mapped then; nothing is guessed: no frame pointers, no scanning.
+ * And the tables by which the BPF programs unwind.
  */
 #include <stdint.h>
 
@@ -34,3 +35,51 @@ struct unwind *unwind_free(struct unwind *u);
  */
 int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, size_t ret_max, size_t *ret_n,
 		enum unwind_end *ret_end);
+
+/* ---- tables for the BPF programs (bpf/wire.h) ---- */
+
+/* From this address (vaddr, as st_value counts) to the next row's. */
+struct unwind_row {
+	uint64_t vaddr;
+	struct wcbpf_rule rule; /* WCBPF_CFA_NONE: no rules from here on */
+};
+
+/* All rules of a file, by address, no two neighbours with the same rule; the last row has WCBPF_CFA_NONE. */
+struct unwind_rows {
+	struct unwind_row *v;
+	size_t n;
+	size_t unsupported_n; /* of them, rules that the tables can't express */
+};
+
+/*
+ * The rules of an open ELF file's code. For any thread: nothing is shared.
+ * -ENOENT: it has none. -ENOEXEC, -ENOTSUP (another machine), -ENOMEM.
+ */
+int unwind_rows_read(int fd, struct unwind_rows **ret);
+int unwind_rows_read_vdso(struct unwind_rows **ret);
+struct unwind_rows *unwind_rows_free(struct unwind_rows *r);
+
+/* Where the tables are kept: arrays of WCBPF_RULES_MAX and WCBPF_DIRS_MAX, all zero, and shards made when needed. */
+struct unwind_store_memory {
+	struct wcbpf_rule *rules;
+	struct wcbpf_dir *dirs;
+	/* The index-th shard, WCBPF_SHARD_ROWS rows, asked for in rising order, each once. -errno. */
+	int (*shard)(void *arg, uint32_t index, struct wcbpf_row **ret);
+	void *arg;
+};
+
+/* Where a file's tables are: page p of it has dirs[dir0 + p - page0] if p is in [page0, page0 + page_n). */
+struct unwind_place {
+	uint32_t dir0, page0, page_n;
+};
+
+struct unwind_store;
+int unwind_store_new(const struct unwind_store_memory *memory, struct unwind_store **ret);
+struct unwind_store *unwind_store_free(struct unwind_store *s);
+/*
+ * Writes a file's rows behind all that was written before: what is in use is
+ * never touched. -ENOSPC: no room (nothing can be seen of the try).
+ */
+int unwind_store_add(struct unwind_store *s, const struct unwind_rows *rows, struct unwind_place *ret);
+/* Bytes of rows and directory entries, and rules, so far. */
+void unwind_store_size(const struct unwind_store *s, uint64_t *ret_bytes, uint32_t *ret_rule_n);
