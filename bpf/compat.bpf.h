@@ -120,8 +120,18 @@ _Static_assert(sizeof(struct regs) == 168, "struct pt_regs of x86_64");
 #define REGS_IP(r) ((r)->ip)
 #define REGS_SP(r) ((r)->sp)
 #define REGS_BP(r) ((r)->bp)
+#define REGS_BX(r) ((r)->bx)
+#define REGS_RESULT(r) ((r)->ax) /* of the system call, on the way back */
+#define REGS_VFORK_RETURN(r) ((r)->di) /* where glibc's vfork keeps its return address */
+#define REGS_32BIT(r) ((r)->cs == 0x23) /* other frames, other rules */
+
+static __always_inline bool compat_is_clone(__s32 syscall)
+{
+	return syscall == 56 || syscall == 58 || syscall == 435; /* clone, vfork, clone3 */
+}
+
 /* -1 outside system calls: exceptions and interrupts put -1 there (or ~vector). 32-bit callers have other numbers. */
-#define REGS_SYSCALL(r) ((__s64)(r)->orig_ax < 0 || (r)->cs == 0x23 ? -1 : (__s32)(r)->orig_ax)
+#define REGS_SYSCALL(r) ((__s64)(r)->orig_ax < 0 || REGS_32BIT(r) ? -1 : (__s32)(r)->orig_ax)
 static __always_inline void regs_args(const struct regs *r, __u64 args[6])
 {
 	args[0] = r->di;

@@ -146,6 +146,7 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 	e.start_ns = t->start_ns;
 	if (t->seeded && t->phase == PHASE_OFF && t->flags & WCBPF_IV_BEGAN_BEFORE)
 		e.ustack_id = t->ustack_id;
+	e.exec_id = BPF_CORE_READ(task, self_exec_id);
 	e.switch_n = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	e.tid = t->tid;
 	e.tgid = t->tgid;
@@ -175,7 +176,7 @@ static __always_inline __u64 close_interval(struct seq_file *seq, struct thread 
 	if (task->se.sum_exec_runtime == t->exec_ns && !compat_task_on_cpu(task))
 		kstack_id = stack_kernel_read(&s->stack, SCRATCH_ITER, task, end);
 	if (kstack_id)
-		bpf_seq_write(seq, &s->stack, STACK_SIZE_KERNEL);
+		bpf_seq_write(seq, &s->stack, STACK_SIZE_FIXED);
 	else
 		t->flags |= WCBPF_IV_KSTACK_FAILED;
 	e = &s->interval;

@@ -75,6 +75,19 @@ static __always_inline bool fork_in_scope(struct task_struct *parent, struct tas
 	return thread_of(parent, tid) || in_scope(child, BPF_CORE_READ(child, pid), BPF_CORE_READ(parent, tgid));
 }
 
+/* A new process has its parent's mappings; userspace follows, but it may run before that. */
+static __always_inline void tables_inherit(__u32 parent, __u32 child)
+{
+	struct wcbpf_proc *p = bpf_map_lookup_elem(&procs, &parent), copy;
+
+	if (!p) {
+		bpf_map_delete_elem(&procs, &child);
+		return;
+	}
+	copy = *p;
+	bpf_map_update_elem(&procs, &child, &copy, BPF_ANY);
+}
+
 static __always_inline void on_fork(struct task_struct *parent, struct task_struct *child)
 {
 	__u32 tid = BPF_CORE_READ(child, pid), tgid = BPF_CORE_READ(child, tgid);
@@ -93,6 +106,8 @@ static __always_inline void on_fork(struct task_struct *parent, struct task_stru
 	t = thread_insert(child, tid, now, PHASE_NEW, BPF_ANY);
 	if (!t)
 		return;
+	if (tid == tgid)
+		tables_inherit(ns_tgid(parent), t->tgid);
 	e = bpf_ringbuf_reserve(&lifecycle, sizeof(*e), 0);
 	if (!e) {
 		count(WCBPF_CNT_LOST_LIFECYCLE);
@@ -104,6 +119,7 @@ static __always_inline void on_fork(struct task_struct *parent, struct task_stru
 	e->tid = t->tid;
 	e->tgid = t->tgid;
 	e->start_ns = t->start_ns;
+	e->exec_id = BPF_CORE_READ(child, self_exec_id);
 	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &child->comm);
 	bpf_ringbuf_submit(e, ring_flags(&lifecycle));
 }
@@ -182,6 +198,7 @@ static __always_inline void on_exec(struct task_struct *task, __u32 old_tid)
 	head->tgid = t->tgid;
 	head->old_tid = user_old_tid;
 	start = BPF_CORE_READ(task, mm, arg_start);
+	head->exec_id = BPF_CORE_READ(task, self_exec_id);
 	head->argv_total = BPF_CORE_READ(task, mm, arg_end) - start;
 	bpf_probe_read_kernel_str(head->comm, sizeof(head->comm), &task->comm);
 	if (head->argv_total <= ARGV_SMALL)

@@ -123,13 +123,99 @@ struct {
 	__type(value, struct thread);
 } blank SEC(".maps");
 
+/* The tables for unwinding, see wire.h. One element each, so that userspace can map them and fill them like memory. */
+struct mapents {
+	struct wcbpf_mapent v[WCBPF_MAPENTS_MAX];
+};
+struct dirs {
+	struct wcbpf_dir v[WCBPF_DIRS_MAX];
+};
+struct rules {
+	struct wcbpf_rule v[WCBPF_RULES_MAX];
+};
+struct shard {
+	struct wcbpf_row v[WCBPF_SHARD_ROWS];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct mapents);
+} mapents SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct dirs);
+} dirs SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct rules);
+} rules SEC(".maps");
+struct shard_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct shard)); /* a type would become a forward declaration */
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, WCBPF_SHARDS_MAX);
+	__type(key, __u32);
+	__array(values, struct shard_map);
+} shards SEC(".maps");
+/* Processes that have tables, by tgid as the user sees it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct wcbpf_proc);
+} procs SEC(".maps");
+
+/* Rules found lately: most addresses come again and again. */
+#define RULE_CACHE_N 4096
+struct rule_cached {
+	__u64 addr;
+	__u32 gen, rule;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RULE_CACHE_N);
+	__type(key, __u32);
+	__type(value, struct rule_cached);
+} rule_cache SEC(".maps");
+
+/* A register of the frame a walk has come to. */
+struct saved_reg {
+	__u64 value;
+	__u64 at;  /* the address it was saved at, 0: value is known */
+	__u8 lost; /* not saved where the rules could tell */
+	__u8 pad[7];
+};
+struct walk {
+	struct wcbpf_proc proc;
+	__u64 pc, sp;
+	struct saved_reg bp, bx;
+	__u8 exact;  /* pc is what runs next, not what was called from */
+	__u8 tables; /* false: by frame pointers alone */
+	__u8 pad[6];
+};
+
 /* Room that a program's own 512 bytes don't have. */
+#define COPY_CHUNK 4096
 struct scratch {
 	struct wcbpf_stack stack;
-	__u8 slack[WCBPF_STACK_COPY_MAX]; /* behind stack.copy: see stack_copy() */
+	__u8 slack[COPY_CHUNK]; /* behind stack.copy: see stack_copy() */
 	struct wcbpf_resource resource;
 	struct regs regs;
 	struct wcbpf_interval interval;
+	struct walk walk;
 };
 /* [0] scheduler programs (interrupts off), [1] iterators (which those may interrupt). */
 enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER };
@@ -146,6 +232,18 @@ static __always_inline struct scratch *scratch_get(enum scratch_user user)
 
 	return bpf_map_lookup_elem(&scratches, &key);
 }
+
+/* How many stacks this CPU has copied in this stretch of time. */
+struct copies {
+	__u64 since_ns;
+	__u64 n;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct copies);
+} copy_counts SEC(".maps");
 
 struct counters {
 	__u64 n[WCBPF_CNT_MAX];

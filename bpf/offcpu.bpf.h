@@ -7,7 +7,7 @@
  */
 #include "filter.bpf.h"
 #include "resource.bpf.h"
-#include "stack.bpf.h"
+#include "userstack.bpf.h"
 #include "wakeup.bpf.h"
 
 #define FUTEX_CMD_MASK 0x7f
@@ -411,8 +411,7 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 	}
 	if (!cfg_ustack)
 		return;
-	t->ustack_id = stack_user_read(&s->stack, task, &s->regs, t->tgid, cfg_copy && !runnable, now,
-				      btf);
+	t->ustack_id = stack_user_read(s, SCRATCH_SCHED, task, t->tgid, t->tid, now);
 	if (t->ustack_id)
 		stack_send(&s->stack, &t->ustack_sent);
 	else

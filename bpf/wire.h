@@ -14,7 +14,7 @@
 
 #define WCBPF_COMM_LEN 16
 #define WCBPF_STACK_DEPTH_MAX 127
-#define WCBPF_STACK_COPY_MAX 1024 /* bytes of user stack sent beside a new user stack */
+#define WCBPF_STACK_COPY_MAX 8192 /* bytes of user stack sent for unwinding by userspace */
 #define WCBPF_ARGV_MAX 8192	  /* bytes of argv an exec event carries at most */
 #define WCBPF_SYSCALLS_MAX 512	  /* size of the syscall class table */
 #define WCBPF_FOPS_MAX 16	  /* kinds of file told by f_op alone */
@@ -102,10 +102,28 @@ struct wcbpf_interval {
 
 enum wcbpf_stack_side { WCBPF_STACK_KERNEL = 0, WCBPF_STACK_USER = 1 };
 
+/* How user stacks are taken: --call-graph. */
+enum wcbpf_ustack {
+	WCBPF_USTACK_NONE,
+	WCBPF_USTACK_FP,     /* frame pointers */
+	WCBPF_USTACK_TABLES, /* by the tables below; what they don't know (yet) by a copy, as long as there are not too many */
+	WCBPF_USTACK_COPY,   /* always by a copy */
+};
+
+/* How the walk of a stack ended. */
 enum wcbpf_stack_end {
-	WCBPF_STACK_FP = 0,	   /* user: frame-pointer walk, may have lost or guessed frames */
-	WCBPF_STACK_COMPLETE = 1,
-	WCBPF_STACK_TRUNCATED = 2, /* deeper than WCBPF_STACK_DEPTH_MAX: the root side is missing */
+	WCBPF_STACK_FP = 0,	     /* user: by frame pointers alone, may have lost or guessed frames */
+	WCBPF_STACK_COMPLETE = 1,    /* at the outermost frame: user, by tables, where the return address is undefined */
+	WCBPF_STACK_TRUNCATED = 2,   /* deeper than WCBPF_STACK_DEPTH_MAX: the root side is missing */
+	/* user, by tables: what stopped the walk before the outermost frame */
+	WCBPF_STACK_NO_TABLES = 3,   /* the process has none (yet) */
+	WCBPF_STACK_NO_MAPPING = 4,  /* an address in no mapping that is known */
+	WCBPF_STACK_PENDING = 5,     /* an address in a file whose tables are not made yet */
+	WCBPF_STACK_NO_FRAME = 6,    /* code without rows, and the frame pointer leads nowhere */
+	WCBPF_STACK_UNSUPPORTED = 7, /* a rule that the tables can't express */
+	WCBPF_STACK_UNREADABLE = 8,  /* stack memory that is not present */
+	WCBPF_STACK_BAD_CFA = 9,     /* a frame that lies not above the one before */
+	WCBPF_STACK_ZERO = 10,	     /* a return address of 0 where the rules promise one */
 };
 
 /* Registers of a new user stack, by DWARF number of x86_64 (0 rax ... 7 rsp ... 15 r15, 16 the return address column: rip). */
@@ -115,15 +133,11 @@ enum wcbpf_stack_end {
  * The body of a stack, sent once for each id (again when the kernel side
  * forgot having sent it). Innermost frame first.
  *
- * User stacks: frames are a frame-pointer walk from regs. copy holds the
- * copy_len bytes of memory from regs[7] (rsp) upwards. The id covers: process,
- * exec generation, frames, and those words of the copy that may be return
- * addresses into the innermost library (within WCBPF_NEAR_CODE of the innermost
- * address) or into the program itself (code_start to code_end). So only frames
- * of these two may be taken from unwinding the copy: others could be those of
- * another call path with the same id.
+ * The id of a user stack covers process, exec generation, frames and how it
+ * ended. With a copy (copy_len > 0: the memory from regs[7], rsp, upwards) it is
+ * this one moment's alone, for userspace to unwind; frames are what the walk
+ * found without it.
  */
-#define WCBPF_NEAR_CODE (2 << 20)
 struct wcbpf_stack {
 	struct wcbpf_head head;
 	__u64 id;
@@ -132,8 +146,8 @@ struct wcbpf_stack {
 	__u8 end;  /* enum wcbpf_stack_end */
 	__u16 frame_n;
 	__u32 copy_len;
-	__u32 pad;
-	__u64 code_start, code_end; /* the program's own text, 0 if there is no copy */
+	__u32 tid;
+	__u64 guessed[2]; /* bit i: frames[i] was found by a frame pointer, in a walk by tables */
 	__u64 regs[WCBPF_REGS_MAX];
 	__u64 frames[WCBPF_STACK_DEPTH_MAX];
 	__u8 copy[WCBPF_STACK_COPY_MAX]; /* head.size ends after copy_len bytes */
@@ -270,6 +284,7 @@ struct wcbpf_fork {
 	__u32 parent_tid, parent_tgid;
 	__u32 tid, tgid; /* tgid == parent_tgid: a thread, else a process */
 	__u64 start_ns;	 /* the child's start_boottime, with pid it names a process for ever */
+	__u64 exec_id;	 /* the child's task->self_exec_id */
 	char comm[WCBPF_COMM_LEN];
 };
 
@@ -280,6 +295,7 @@ struct wcbpf_exec {
 	__u32 argv_len; /* bytes of argv that follow; arguments end in NUL */
 	__u32 argv_total; /* bytes there were; larger than argv_len: cut */
 	__u32 pad;
+	__u64 exec_id;	 /* task->self_exec_id from now on */
 	char comm[WCBPF_COMM_LEN];
 	char argv[WCBPF_ARGV_MAX]; /* head.size ends after argv_len bytes */
 };
@@ -324,6 +340,7 @@ struct wcbpf_futex_result {
 struct wcbpf_seed {
 	struct wcbpf_head head;
 	__u64 start_ns;	 /* of its process, start_boottime */
+	__u64 exec_id;	 /* task->self_exec_id */
 	__u64 ustack_id; /* of the stack that userspace is to unwind from regs and the target's memory; 0: none due */
 	__u64 regs[WCBPF_REGS_MAX];
 	__u64 args[6];	 /* of the system call it is in */
@@ -414,10 +431,10 @@ _Static_assert(sizeof(struct wcbpf_dir) == 8, "wire layout");
 _Static_assert(sizeof(struct wcbpf_row) == 4, "wire layout");
 _Static_assert(sizeof(struct wcbpf_rule) == 12, "wire layout");
 _Static_assert(sizeof(struct wcbpf_resource) == 184, "wire layout");
-_Static_assert(sizeof(struct wcbpf_fork) == 56, "wire layout");
-_Static_assert(sizeof(struct wcbpf_exec) == 56 + WCBPF_ARGV_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_fork) == 64, "wire layout");
+_Static_assert(sizeof(struct wcbpf_exec) == 64 + WCBPF_ARGV_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
 _Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
-_Static_assert(sizeof(struct wcbpf_seed) == 120 + 8 * WCBPF_REGS_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_seed) == 128 + 8 * WCBPF_REGS_MAX, "wire layout");
 #endif

@@ -4,6 +4,7 @@
  * Loads and attaches the BPF programs, drains their rings into the model. The
  * only user of libbpf.
  */
+#include "bpf/wire.h"
 #include "model/model.h"
 
 struct capture;
@@ -21,8 +22,8 @@ struct capture_options {
 	size_t event_cap;
 	bool keep_args;
 	bool symbols;	     /* false: --no-symbols */
-	bool no_user_stacks; /* --call-graph none */
-	bool copied_stacks;  /* unwind the innermost part by .eh_frame; false: frame pointers alone */
+	enum wcbpf_ustack user_stacks;
+	bool copies;	     /* what the tables don't know is copied and unwound here, within a budget */
 	uint64_t ring_bytes; /* a CPU; 0: default */
 };
 

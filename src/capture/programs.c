@@ -22,6 +22,7 @@
 
 #define FUTEX_EXITS_MAX 4
 #define PROBLEMS_MAX 8
+#define COPIES_MAX 300 /* stacks copied a CPU and 100 ms while tables are missing: 2.5 MB of its ring */
 #define RING_BYTES_TOTAL (64 << 20)
 #define OFFLINE_RING_BYTES (64 << 10)
 
@@ -65,8 +66,8 @@ static int knobs_set(struct wcbpf_bpf *skel, const struct capture_options *o, co
 	skel->rodata->cfg_inherit = o->inherit;
 	skel->rodata->cfg_hold = o->hold_until_exec;
 	skel->rodata->cfg_restart_syscall = SYS_restart_syscall;
-	skel->rodata->cfg_ustack = !o->no_user_stacks;
-	skel->rodata->cfg_copy = o->copied_stacks;
+	skel->rodata->cfg_ustack = o->user_stacks;
+	skel->rodata->cfg_copies_max = o->user_stacks == WCBPF_USTACK_COPY ? UINT32_MAX : o->copies ? COPIES_MAX : 0;
 	skel->rodata->cfg_has_prev_state = f->switch_has_prev_state;
 	skel->rodata->cfg_preempt_count_distance = f->preempt_count_distance;
 	skel->rodata->cfg_min_ns = o->min_ns;

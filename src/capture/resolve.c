@@ -4,11 +4,8 @@
  * little at a time: so that stopping is quick and files are read while they
  * are there. A body waits until the mapping records of its time must have come.
  *
- * A user stack is the frame-pointer walk of the programs, but its innermost
- * part comes from unwinding the copied piece of stack by .eh_frame: libc keeps
- * no frame pointers, its caller would be lost, and its functions tell a mutex
- * from a condition variable. Only frames that the stack's id covers are taken
- * from the copy (wire.h).
+ * A user stack is what the programs walked, unless it came with a copy: then
+ * that is unwound here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -217,43 +214,55 @@ static int frame_make(struct resolve *r, const struct sym_frame *f, struct model
 	return f->name && r->symbols ? strtab_intern(r->model->strings, f->name, &ret->name_id) : 0;
 }
 
-/* May this frame be taken from the copy? */
-static bool is_covered(const struct wcbpf_stack *s, uint64_t address)
+/* The word for how a walk ended. */
+static const char *end_word(const struct wcbpf_stack *s)
 {
-	return address - s->regs[16] + WCBPF_NEAR_CODE < 2 * WCBPF_NEAR_CODE ||
-	       address - s->code_start < s->code_end - s->code_start;
+	static const char *const words[] = {
+		[WCBPF_STACK_FP] = "fp",		   [WCBPF_STACK_COMPLETE] = "complete",
+		[WCBPF_STACK_TRUNCATED] = "truncated",	   [WCBPF_STACK_NO_TABLES] = "fp",
+		[WCBPF_STACK_NO_MAPPING] = "no_mapping",   [WCBPF_STACK_PENDING] = "pending",
+		[WCBPF_STACK_NO_FRAME] = "no_frame",	   [WCBPF_STACK_UNSUPPORTED] = "unsupported",
+		[WCBPF_STACK_UNREADABLE] = "unreadable",   [WCBPF_STACK_BAD_CFA] = "bad_cfa",
+		[WCBPF_STACK_ZERO] = "zero_address",
+	};
+
+	if (s->end >= sizeof(words) / sizeof(words[0]))
+		return "unknown";
+	if ((s->guessed[0] || s->guessed[1]) && (s->end == WCBPF_STACK_COMPLETE || s->end == WCBPF_STACK_FP))
+		return "guessed";
+	return words[s->end];
 }
 
-/* The frames that the copy gives, innermost first, as far as the id covers them. True: that is the whole stack. */
-static bool copied_addresses(struct resolve *r, const struct body *b, uint64_t *ret, size_t *ret_n)
+/* The frames that the copy gives, innermost first. */
+static size_t copied_addresses(struct resolve *r, const struct body *b, uint64_t *ret, enum unwind_end *ret_end)
 {
 	struct unwind_input in = { .pid = b->wire.tgid, .time_ns = b->wire.head.time_ns,
 				   .regs = (const uint64_t *)b->wire.regs, .stack = b->wire.copy, .stack_n = b->wire.copy_len };
-	enum unwind_end end = UNWIND_NO_RULE;
-	size_t n = 0, covered = 0;
+	size_t n = 0;
 
-	if (!b->wire.copy_len || unwind_copy(r->unwind, &in, ret, WCBPF_STACK_DEPTH_MAX, &n, &end))
-		n = 0;
-	while (covered < n && is_covered(&b->wire, ret[covered]))
-		covered++;
-	*ret_n = covered;
-	return n && covered == n && end == UNWIND_COMPLETE;
+	if (!b->wire.copy_len || unwind_copy(r->unwind, &in, ret, WCBPF_STACK_DEPTH_MAX, &n, ret_end))
+		return 0;
+	return n;
 }
 
-/* The addresses of a user stack, innermost first; *ret_ended is how it ended. */
+/*
+ * The addresses of a user stack, innermost first; *ret_ended is how it ended.
+ * A copy gives the whole stack, or as much as it reaches; then the walk of the
+ * programs goes on behind the last of its frames that is already there.
+ */
 static size_t user_addresses(struct resolve *r, const struct body *b, uint64_t *ret, const char **ret_ended)
 {
-	size_t n = 0, from = 1;
+	enum unwind_end end = UNWIND_NO_RULE;
+	size_t n = copied_addresses(r, b, ret, &end), from = 1;
 
 	*ret_ended = "complete";
-	if (copied_addresses(r, b, ret, &n))
+	if (n && end == UNWIND_COMPLETE)
 		return n;
-	*ret_ended = b->wire.end == WCBPF_STACK_TRUNCATED ? "truncated" : "fp";
+	*ret_ended = n && end == UNWIND_LIMIT ? "truncated" : end_word(&b->wire);
 	if (!n && b->wire.frame_n) {
 		ret[0] = b->wire.frames[0];
 		n = 1;
 	}
-	/* the frame-pointer walk goes on behind the last of its frames that is already there */
 	for (size_t i = 1; i < b->wire.frame_n; i++)
 		for (size_t j = 0; j < n; j++)
 			if (b->wire.frames[i] == ret[j])

@@ -142,19 +142,26 @@ static int set_mode(void *config, const char *value, char **ret_why)
 
 static int set_call_graph(void *config, const char *value, char **ret_why)
 {
+	static const struct {
+		const char *word;
+		enum wcbpf_ustack how;
+		bool copies;
+	} words[] = {
+		{"auto", WCBPF_USTACK_TABLES, true},   {"fp", WCBPF_USTACK_FP, false},
+		{"ehframe", WCBPF_USTACK_TABLES, false}, {"dwarf", WCBPF_USTACK_TABLES, false},
+		{"copy", WCBPF_USTACK_COPY, true},     {"none", WCBPF_USTACK_NONE, false},
+	};
 	struct capture_config *c = config;
 
-	bool alias = strcmp(value, "ehframe") == 0 || strcmp(value, "dwarf") == 0;
-
-	if (strcmp(value, "copy") == 0)
-		return options_refuse(ret_why, "--call-graph copy: whole stacks are not copied; auto copies and "
-				      "unwinds the innermost part of each");
-	if (!alias && strcmp(value, "auto") && strcmp(value, "fp") && strcmp(value, "none"))
-		return options_refuse(ret_why, "--call-graph %s: there are auto, fp (frame pointers) and none", value);
-	c->user_stacks = strcmp(value, "none") != 0;
-	c->copied_stacks = c->user_stacks && strcmp(value, "fp") != 0;
-	c->call_graph_alias = alias ? value : NULL;
-	return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(value, words[i].word))
+			continue;
+		c->user_stacks = words[i].how;
+		c->copies = words[i].copies;
+		c->call_graph_dwarf = strcmp(value, "dwarf") == 0;
+		return 0;
+	}
+	return options_refuse(ret_why, "--call-graph %s: there are auto, fp, ehframe, copy and none", value);
 }
 
 static int set_no_inherit(void *config, const char *value, char **ret_why)
@@ -224,8 +231,8 @@ const struct option_row options_capture_rows[] = {
 	{'D', "delay", "TIME", NULL, "begin after this time", set_delay},
 	{'m', "min", "TIME", NULL, "don't record waits shorter than this (threads' totals keep them)", set_min},
 	{0, "mode", "MODE", "time|stacks", "time (default): blocked time a stack; stacks: counts a stack", set_mode},
-	{0, "call-graph", "HOW", "auto|fp|none", "user stacks: auto (default): .eh_frame, then frame pointers; fp; none",
-	 set_call_graph},
+	{0, "call-graph", "HOW", "auto|fp|ehframe|copy|none",
+	 "how user stacks are taken (default auto: .eh_frame)", set_call_graph},
 	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
 	{0, "user", "NAME", NULL, "run CMD as this user", set_user},
 	{0, "event-cap", "N", NULL, "most events kept for the dump (default 4194304)", set_event_cap},
@@ -241,8 +248,8 @@ void capture_config_init(struct capture_config *c)
 	*c = (struct capture_config){
 		.out_path = "wcbpf.out",
 		.mode = OUTPUT_TIME,
-		.user_stacks = true,
-		.copied_stacks = true,
+		.user_stacks = WCBPF_USTACK_TABLES,
+		.copies = true,
 		.inherit = true,
 		.keep_args = true,
 		.symbols = true,

@@ -74,9 +74,9 @@ struct capture_config {
 	uint64_t delay_ns;
 	uint64_t min_ns;
 	enum output_mode mode;
-	bool user_stacks;
-	bool copied_stacks;	  /* innermost part by .eh_frame */
-	const char *call_graph_alias; /* ehframe or dwarf, as given; NULL: neither */
+	enum wcbpf_ustack user_stacks;
+	bool copies;		  /* --call-graph auto: copied stacks where tables are missing */
+	bool call_graph_dwarf;	  /* given as dwarf, which elsewhere means copied stacks */
 	bool inherit, keep_args, symbols, gzip, strict;
 	size_t event_cap;
 };

@@ -115,9 +115,8 @@ static int request_run(const struct capture_config *c, char *const *command, con
 		if (r)
 			return r;
 	}
-	if (c->call_graph_alias)
-		log_warning("%s: the innermost part of each stack is unwound by .eh_frame, the rest by frame pointers",
-			    c->call_graph_alias);
+	if (c->call_graph_dwarf)
+		log_warning("--call-graph dwarf: taken as ehframe, stacks are walked by .eh_frame and not copied (copy does that)");
 	if (c->keep_args)
 		log_info("the arguments of programs are stored in the dump (--no-args leaves them out)");
 	return session_run(&(struct session_options){

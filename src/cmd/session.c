@@ -187,8 +187,8 @@ static int recording_begin(struct session *s)
 		.event_cap = c->event_cap,
 		.keep_args = c->keep_args,
 		.symbols = c->symbols,
-		.no_user_stacks = !c->user_stacks,
-		.copied_stacks = c->copied_stacks,
+		.user_stacks = c->user_stacks,
+		.copies = c->copies,
 	};
 	int r = capture_start(&options, &s->capture, &s->error);
 

@@ -106,10 +106,10 @@ int capture_start(const struct capture_options *o, struct capture **ret, struct 
 	c->begin_ns = now_ns();
 	snprintf(c->line[0], sizeof(c->line[0]), "before_exec=%d", o->id_n ? same_program(o->ids[0]) : -1);
 	snprintf(c->line[1], sizeof(c->line[1]),
-		 "scope=%d ids=%zu inherit=%d min_ns=%llu event_cap=%zu keep_args=%d symbols=%d no_user_stacks=%d "
-		 "copied_stacks=%d",
+		 "scope=%d ids=%zu inherit=%d min_ns=%llu event_cap=%zu keep_args=%d symbols=%d user_stacks=%d "
+		 "copies=%d",
 		 o->scope, o->id_n, o->inherit, (unsigned long long)o->min_ns, o->event_cap, o->keep_args, o->symbols,
-		 o->no_user_stacks, o->copied_stacks);
+		 (int)o->user_stacks, o->copies);
 	c->lines[0] = c->line[0];
 	c->lines[1] = c->line[1];
 	*ret = c;

@@ -42,7 +42,7 @@ Test(options, defaults)
 	cr_expect_str_eq(p.c.out_path, "wcbpf.out");
 	cr_expect_eq(p.c.mode, OUTPUT_TIME);
 	cr_expect_eq(p.c.event_cap, 4194304);
-	cr_expect(p.c.inherit && p.c.keep_args && p.c.symbols && p.c.user_stacks && p.c.copied_stacks);
+	cr_expect(p.c.inherit && p.c.keep_args && p.c.symbols && p.c.user_stacks == WCBPF_USTACK_TABLES && p.c.copies);
 	cr_expect(!p.c.has_scope && !p.c.strict && !p.c.gzip && !p.c.duration_ns && !p.c.delay_ns && !p.c.min_ns);
 }
 
@@ -62,7 +62,7 @@ Test(options, every_option_sets_its_field)
 	cr_expect_eq(p.c.mode, OUTPUT_STACKS);
 	cr_expect_str_eq(p.c.user, "joe");
 	cr_expect_eq(p.c.event_cap, 1000);
-	cr_expect(!p.c.inherit && !p.c.keep_args && !p.c.symbols && !p.c.user_stacks);
+	cr_expect(!p.c.inherit && !p.c.keep_args && !p.c.symbols && p.c.user_stacks == WCBPF_USTACK_NONE);
 	cr_expect(p.c.gzip && p.c.strict && p.c.all.quiet);
 }
 
@@ -70,22 +70,24 @@ Test(options, call_graph)
 {
 	static const struct {
 		const char *word;
-		bool user, copied, noted;
+		enum wcbpf_ustack how;
+		bool copies, noted;
 	} cases[] = {
-		{"auto", true, true, false},   {"fp", true, false, false},   {"none", false, false, false},
-		{"ehframe", true, true, true}, {"dwarf", true, true, true},
+		{"auto", WCBPF_USTACK_TABLES, true, false},	{"fp", WCBPF_USTACK_FP, false, false},
+		{"none", WCBPF_USTACK_NONE, false, false},	{"ehframe", WCBPF_USTACK_TABLES, false, false},
+		{"dwarf", WCBPF_USTACK_TABLES, false, true},	{"copy", WCBPF_USTACK_COPY, true, false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_(parsed_done) struct parsed p = PARSE("--call-graph", cases[i].word, "true");
 
 		cr_assert_eq(p.r, 0, "%s", p.why);
-		cr_expect(p.c.user_stacks == cases[i].user && p.c.copied_stacks == cases[i].copied, "%s", cases[i].word);
-		cr_expect_eq(p.c.call_graph_alias != NULL, cases[i].noted, "%s", cases[i].word);
+		cr_expect(p.c.user_stacks == cases[i].how && p.c.copies == cases[i].copies, "%s", cases[i].word);
+		cr_expect_eq(p.c.call_graph_dwarf, cases[i].noted, "%s", cases[i].word);
 	}
 	/* the last one counts */
 	_cleanup_(parsed_done) struct parsed p = PARSE("--call-graph", "dwarf", "--call-graph", "fp", "true");
-	cr_expect(p.r == 0 && p.c.user_stacks && !p.c.copied_stacks && !p.c.call_graph_alias);
+	cr_expect(p.r == 0 && p.c.user_stacks == WCBPF_USTACK_FP && !p.c.copies && !p.c.call_graph_dwarf);
 }
 
 Test(options, flags_together_and_attached_values)
@@ -151,7 +153,6 @@ Test(options, refused)
 		{{"-D", ""}, "-D", "not a time"},
 		{{"--mode", "wall"}, "--mode wall", "time and stacks"},
 		{{"--call-graph", "lbr"}, "--call-graph lbr", "auto, fp"},
-		{{"--call-graph", "copy"}, "--call-graph copy", "not copied"},
 		{{"--event-cap", "0"}, "--event-cap 0", "least"},
 		{{"--event-cap", "1e6"}, "--event-cap 1e6", "not a number"},
 		{{"--event-cap", "99999999999"}, "--event-cap 99999999999", "most"},
