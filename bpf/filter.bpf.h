@@ -77,6 +77,7 @@ static __always_inline struct thread *thread_insert(struct task_struct *task, __
 	t->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	t->begin_ns = t->last_ns = now;
 	t->exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	t->exec_id = BPF_CORE_READ(task, self_exec_id);
 	t->tid = user_tid;
 	t->tgid = ns_tgid(task);
 	t->kthread = !!(BPF_CORE_READ(task, flags) & PF_KTHREAD);

@@ -189,6 +189,7 @@ static __always_inline void on_exec(struct task_struct *task, __u32 old_tid)
 	t = old_tid == tid ? thread_of(task, tid) : exec_take_over(task, old_tid, tid, now);
 	if (!t)
 		return;
+	t->exec_id = BPF_CORE_READ(task, self_exec_id);
 	if (t->held) {
 		t->held = 0;
 		thread_restart(t, task, now);
@@ -198,7 +199,7 @@ static __always_inline void on_exec(struct task_struct *task, __u32 old_tid)
 	head->tgid = t->tgid;
 	head->old_tid = user_old_tid;
 	start = BPF_CORE_READ(task, mm, arg_start);
-	head->exec_id = BPF_CORE_READ(task, self_exec_id);
+	head->exec_id = t->exec_id;
 	head->argv_total = BPF_CORE_READ(task, mm, arg_end) - start;
 	bpf_probe_read_kernel_str(head->comm, sizeof(head->comm), &task->comm);
 	if (head->argv_total <= ARGV_SMALL)

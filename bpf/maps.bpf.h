@@ -12,6 +12,7 @@ enum thread_phase { PHASE_ONCPU, PHASE_OFF, PHASE_NEW, PHASE_DEAD };
 struct thread {
 	__u64 task; /* address of its task_struct: exec swaps tids between tasks */
 	__u64 start_ns;
+	__u64 exec_id; /* task->self_exec_id as of its last exec that is over */
 	__u64 begin_ns;
 	__u64 last_ns; /* since when in this phase */
 	__u64 oncpu_ns, runnable_ns, blocked_ns, lost_ns;
@@ -204,7 +205,8 @@ struct walk {
 	struct saved_reg bp, bx;
 	__u8 exact;  /* pc is what runs next, not what was called from */
 	__u8 tables; /* false: by frame pointers alone */
-	__u8 pad[6];
+	__u8 pending; /* has met a file whose tables are not made yet */
+	__u8 pad[5];
 };
 
 /* Room that a program's own 512 bytes don't have. */

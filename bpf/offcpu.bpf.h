@@ -409,9 +409,10 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 		class = syscall_class(t->syscall);
 		subject_read(s, t, task, class, now, btf);
 	}
-	if (!cfg_ustack)
+	/* in execve between the old memory's end and the new program's begin there is no user stack: its registers are the old's */
+	if (!cfg_ustack || t->exec_id != BPF_CORE_READ(task, self_exec_id))
 		return;
-	t->ustack_id = stack_user_read(s, SCRATCH_SCHED, task, t->tgid, t->tid, now);
+	t->ustack_id = stack_user_read(s, SCRATCH_SCHED, t, now);
 	if (t->ustack_id)
 		stack_send(&s->stack, &t->ustack_sent);
 	else

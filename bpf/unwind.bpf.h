@@ -261,6 +261,10 @@ __noinline int unwind_step(__u32 user, __u32 i)
 	if (!s || !all)
 		return WCBPF_STACK_NO_TABLES;
 	rule = s->walk.tables ? unwind_rule_find(user, s->walk.pc - !s->walk.exact) : 0;
+	if (rule == -WCBPF_STACK_PENDING) {
+		s->walk.pending = true;
+		rule = 0;
+	}
 	if (rule < 0)
 		return -rule;
 	r = &all->v[rule & (WCBPF_RULES_MAX - 1)];
@@ -307,6 +311,7 @@ __noinline int unwind_walk(__u32 user)
 	s->walk.bp = (struct saved_reg){ .value = REGS_BP(&s->regs) };
 	s->walk.bx = (struct saved_reg){ .value = REGS_BX(&s->regs) };
 	s->walk.exact = true;
+	s->walk.pending = false;
 	s->stack.frames[0] = s->walk.pc;
 	s->stack.frame_n = 1;
 	s->stack.guessed[0] = s->stack.guessed[1] = 0;
@@ -318,6 +323,10 @@ __noinline int unwind_walk(__u32 user)
 	/* an address where nothing is mapped was none: the frame before led astray */
 	if (end == WCBPF_STACK_NO_MAPPING && s->stack.frame_n > 1)
 		s->stack.frame_n--;
-	s->stack.end = s->walk.tables || end == WCBPF_STACK_TRUNCATED ? end : WCBPF_STACK_FP;
+	if (s->walk.pending)
+		end = WCBPF_STACK_PENDING;
+	else if (!s->walk.tables && end != WCBPF_STACK_TRUNCATED)
+		end = WCBPF_STACK_FP;
+	s->stack.end = end;
 	return 0;
 }

@@ -79,30 +79,29 @@ static __always_inline bool is_copy_due(__u8 end)
  * Puts the current task's user stack into the scratch's stack, from the scratch's
  * registers, and gives its id; 0: none could be read.
  */
-static __always_inline __u64 stack_user_read(struct scratch *scratch, __u32 user, struct task_struct *task, __u32 tgid,
-					     __u32 tid, __u64 now)
+static __always_inline __u64 stack_user_read(struct scratch *scratch, __u32 user, const struct thread *t, __u64 now)
 {
 	struct wcbpf_stack *s = &scratch->stack;
-	__u64 exec_id = BPF_CORE_READ(task, self_exec_id), h;
+	__u64 h;
 
 	if (REGS_32BIT(&scratch->regs))
 		return 0;
 	s->copy_len = 0;
-	scratch->walk.tables = cfg_ustack == WCBPF_USTACK_TABLES && tables_find(&scratch->walk, tgid, exec_id);
+	scratch->walk.tables = cfg_ustack == WCBPF_USTACK_TABLES && tables_find(&scratch->walk, t->tgid, t->exec_id);
 	unwind_walk(user);
 	if (cfg_ustack == WCBPF_USTACK_TABLES && !scratch->walk.tables)
 		s->end = WCBPF_STACK_NO_TABLES;
-	h = hash_word(hash_word(0x75736572, tgid), exec_id);
+	h = hash_word(hash_word(0x75736572, t->tgid), t->exec_id);
 	if (cfg_ustack != WCBPF_USTACK_FP && is_copy_due(s->end) && may_copy(now)) {
 		stack_copy(user);
-		h = hash_word(hash_word(h, tid), now);
+		h = hash_word(hash_word(h, t->tid), now);
 	} else {
 		h = hash_word(hash_word(h, s->guessed[0] ^ s->end), s->guessed[1]);
 		h = hash_frames(user, h);
 	}
 	s->id = h | 1;
-	s->tgid = tgid;
-	s->tid = tid;
+	s->tgid = t->tgid;
+	s->tid = t->tid;
 	s->side = WCBPF_STACK_USER;
 	regs_dwarf(&scratch->regs, s->regs);
 	head_fill(&s->head, WCBPF_EV_STACK, STACK_SIZE_FIXED + s->copy_len, now);

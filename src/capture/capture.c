@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -20,8 +21,10 @@
 #include "assemble/assemble.h"
 #include "capture/owners.h"
 #include "capture/programs.h"
+#include "capture/tables.h"
 #include "proc/proc.h"
 #include "util/cleanup.h"
+#include "util/log.h"
 #include "util/map.h"
 
 #define POLL_NS 50000000
@@ -30,6 +33,7 @@
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
 #define SWEEP_POLLS 20			      /* about a second */
 #define FILES_MIN 4096
+#define PREPARE_NS 300000000ull
 #define LINES_MAX 64
 
 struct capture {
@@ -41,13 +45,14 @@ struct capture {
 	struct model *model;
 	struct assemble *assemble;
 	struct resolve *resolve;
+	struct tables *tables; /* NULL: user stacks are not walked by tables */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
 	struct map *known; /* processes that are or were traced */
 	struct map *leaving; /* threads between their exit and their last switch, which ends their times */
 	uint64_t left_ns;    /* when the latest of them exited */
 	struct map *alive; /* traced processes (TID scope: threads) that have not ended */
-	int epoll_fd, timer_fd;
+	int epoll_fd, timer_fd, wake_fd;
 	int64_t clock_offset_ns; /* programs' clock - ours: time namespaces */
 	uint64_t begin_ns;
 	uint64_t bytes, polls;
@@ -98,6 +103,8 @@ static void mapping_take(void *arg, uint32_t pid, uint64_t time_ns, uint64_t sta
 
 	if (proc_maps_add(c->maps, pid, time_ns, start, len, pgoff, maj, min, ino, path))
 		c->model->integrity.lost_mappings++;
+	if (c->tables)
+		tables_changed(c->tables, pid);
 }
 
 static void exec_take(void *arg, uint32_t pid, uint64_t time_ns)
@@ -113,6 +120,18 @@ static bool mapping_wanted(void *arg, uint32_t pid)
 
 	return c->options.scope == CAPTURE_ALL || c->options.scope == CAPTURE_CGROUP ||
 	       map_get(c->known, pid, NULL) || programs_traces(c->programs, pid);
+}
+
+/* A process is traced, or has a new program. Without memory its stacks are taken without tables. */
+static void tables_take(struct capture *c, uint32_t pid, uint64_t exec_id)
+{
+	if (c->tables && tables_process(c->tables, pid, exec_id))
+		log_debug("no memory for the unwind tables of process %u", pid);
+}
+
+static void tables_published(void *arg, uint32_t pid)
+{
+	(void)arg, (void)pid;
 }
 
 /* ---- seeding ---- */
@@ -157,6 +176,7 @@ static int seed_take(void *arg, const struct wcbpf_head *e)
 		return held_take(c, s);
 	if (!map_get(c->known, s->tgid, NULL)) {
 		proc_maps_snapshot(c->maps, s->tgid, 0);
+		tables_take(c, s->tgid, s->exec_id);
 		proc_cmdline(s->tgid, &argv, &argv_len);
 	}
 	snprintf(comm, sizeof(comm), "%.*s", WCBPF_COMM_LEN, s->comm);
@@ -176,6 +196,13 @@ static int seed_take(void *arg, const struct wcbpf_head *e)
 
 /* ---- feeding ---- */
 
+static void process_over(struct capture *c, uint32_t pid, uint64_t time_ns)
+{
+	proc_maps_exit(c->maps, pid, time_ns);
+	if (c->tables)
+		tables_exit(c->tables, pid, bpf_now(c));
+}
+
 static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 {
 	bool tids = c->options.scope == CAPTURE_TIDS;
@@ -185,12 +212,14 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 
 		if (f->tid == f->tgid) {
 			proc_maps_fork(c->maps, f->tgid, f->parent_tgid, e->time_ns);
+			tables_take(c, f->tgid, f->exec_id);
 			map_put(c->known, f->tgid, 1);
 			map_put(c->alive, f->tgid, 1);
 		}
 	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
 		const struct wcbpf_exec *x = (const void *)e;
 
+		tables_take(c, x->tgid, x->exec_id);
 		if (tids && x->old_tid != x->tid && map_remove(c->alive, x->old_tid, NULL))
 			map_put(c->alive, x->tid, 1);
 		if (c->held_pid && x->tgid == c->held_pid)
@@ -201,7 +230,7 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 		c->left_ns = e->time_ns;
 		map_put(c->leaving, x->tid, 1);
 		if (x->group_dead)
-			proc_maps_exit(c->maps, x->tgid, e->time_ns);
+			process_over(c, x->tgid, e->time_ns);
 		if (tids)
 			map_remove(c->alive, x->tid, NULL);
 		else if (x->group_dead)
@@ -286,11 +315,43 @@ static int loop_open(struct capture *c)
 	c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (c->epoll_fd < 0 || c->timer_fd < 0 || timerfd_settime(c->timer_fd, 0, &tick, NULL) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->timer_fd, &ev) ||
+	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &ev) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, rings_fd(c->rings), &ev))
 		return -errno;
 	if (c->mappings && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, mappings_fd(c->mappings), &ev))
 		return -errno;
 	return 0;
+}
+
+/* Walks by tables; without them (no memory, a limit on maps) auto copies. */
+static void tables_open(struct capture *c)
+{
+	struct tables_maps fds;
+	int err;
+
+	if (!programs_tables(c->programs, &fds))
+		return;
+	err = tables_new(&fds, c->maps, c->wake_fd, &c->tables);
+	if (err)
+		line_add(c, "the unwind tables can't be made: user stacks are copied, and of many only the frame pointers are followed");
+}
+
+/*
+ * The tables of what is about to be recorded; of a command: of the libraries it
+ * shares with us (libc). The wait is bounded: a big process begins without.
+ */
+static void tables_prepare_all(struct capture *c)
+{
+	const struct capture_options *o = &c->options;
+	bool named = o->scope == CAPTURE_PIDS && !o->hold_until_exec;
+
+	if (!c->tables)
+		return;
+	for (size_t i = 0; named && i < o->id_n; i++)
+		if (!proc_maps_snapshot(c->maps, o->ids[i], 0))
+			tables_prepare(c->tables, o->ids[i], i ? 0 : PREPARE_NS);
+	if (!named && !proc_maps_snapshot(c->maps, (uint32_t)getpid(), 0))
+		tables_prepare(c->tables, (uint32_t)getpid(), PREPARE_NS);
 }
 
 static int model_open(struct capture *c)
@@ -360,6 +421,8 @@ static int start(struct capture *c, struct capture_error *e)
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "recording can't be set up: %s", strerror(-err));
 	c->model->event_cap = c->options.event_cap;
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	tables_open(c);
 	err = mappings_new(mapping_take, exec_take, mapping_wanted, c, &c->mappings);
 	if (err)
 	{
@@ -374,13 +437,17 @@ static int start(struct capture *c, struct capture_error *e)
 	err = programs_attach(c->programs, &c->clock_offset_ns, e);
 	if (err)
 		return err;
+	tables_prepare_all(c);
 	c->begin_ns = bpf_now(c);
 	err = model_open(c);
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "recording can't be set up: %s", strerror(-err));
 	resolve_set_assemble(c->resolve, c->assemble);
 	programs_switch_on(c->programs, c->begin_ns);
-	return seed_all(c, e);
+	err = seed_all(c, e);
+	if (!err && c->tables)
+		tables_update(c->tables, bpf_now(c), tables_published, c);
+	return err;
 }
 
 int capture_start(const struct capture_options *o, struct capture **ret, struct capture_error *ret_error)
@@ -391,7 +458,7 @@ int capture_start(const struct capture_options *o, struct capture **ret, struct 
 	if (!c)
 		return capture_fail(ret_error, -ENOMEM, false, "no_memory", "out of memory");
 	c->options = *o;
-	c->epoll_fd = c->timer_fd = -1;
+	c->epoll_fd = c->timer_fd = c->wake_fd = -1;
 	err = start(c, ret_error);
 	if (err) {
 		capture_free(c);
@@ -417,6 +484,8 @@ static int drain(struct capture *c, bool all)
 
 	if (c->mappings)
 		mappings_drain(c->mappings, bpf_now(c), all);
+	if (c->tables && !all)
+		tables_update(c->tables, bpf_now(c), tables_published, c);
 	if (!err)
 		err = resolve_some(c->resolve, all ? UINT64_MAX : bpf_now(c) - RESOLVE_AGE_NS, all ? 0 : RESOLVE_BUDGET_NS);
 	return err;
@@ -441,7 +510,7 @@ static void gone_tell(struct capture *c, uint32_t pid)
 	struct wcbpf_exit e = { .head = { .kind = WCBPF_EV_EXIT, .size = sizeof(e), .time_ns = bpf_now(c) },
 				.tid = pid, .tgid = pid, .exit_code = WCBPF_EXIT_UNKNOWN, .group_dead = 1 };
 
-	proc_maps_exit(c->maps, pid, e.head.time_ns);
+	process_over(c, pid, e.head.time_ns);
 	assemble_event(c->assemble, &e.head);
 }
 
@@ -467,6 +536,8 @@ int capture_poll(struct capture *c)
 	uint64_t ticks;
 
 	if (read(c->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
+		return -errno;
+	if (read(c->wake_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
 	gone_sweep(c);
 	return drain(c, false);
@@ -549,6 +620,19 @@ static int close_take(void *arg, const struct wcbpf_head *e)
 	return rings_push(c->rings, e);
 }
 
+static void tables_tell(struct capture *c)
+{
+	struct tables_stats s;
+
+	if (!c->tables)
+		return;
+	tables_stats(c->tables, &s);
+	log_debug("unwind tables: %zu files, %llu bytes, %u rules, %zu rows can't be expressed, made in %llu ms", s.file_n,
+		  (unsigned long long)s.bytes, s.rule_n, s.unsupported_n, (unsigned long long)s.build_ns / 1000000);
+	if (s.full_n)
+		line_add(c, "the unwind tables were full: some user stacks are copied, or follow frame pointers alone");
+}
+
 /* The workload's end is known before its last thread's last switch: gives that a moment. */
 static void leave_wait(struct capture *c)
 {
@@ -578,6 +662,7 @@ int capture_stop(struct capture *c)
 	programs_detach(c->programs);
 	integrity_fill(c);
 	losses_by_cpu(c);
+	tables_tell(c);
 	err = drain(c, true);
 	closed = assemble_finish(c->assemble, end);
 	c->model->integrity.lost_unprocessed += rings_damaged(c->rings);
@@ -607,6 +692,9 @@ struct capture *capture_free(struct capture *c)
 		close(c->epoll_fd);
 	if (c->timer_fd >= 0)
 		close(c->timer_fd);
+	if (c->wake_fd >= 0)
+		close(c->wake_fd);
+	tables_free(c->tables);
 	mappings_free(c->mappings);
 	rings_free(c->rings);
 	programs_free(c->programs);

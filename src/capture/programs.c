@@ -15,6 +15,7 @@
 
 #include "capture/privileges.h"
 #include "capture/programs.h"
+#include "capture/tables.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "util/parse.h"
@@ -201,6 +202,18 @@ int programs_new(const struct capture_options *o, struct programs **ret, struct 
 	}
 	*ret = p;
 	return 0;
+}
+
+bool programs_tables(const struct programs *p, struct tables_maps *ret)
+{
+	if (p->skel->rodata->cfg_ustack != WCBPF_USTACK_TABLES)
+		return false;
+	*ret = (struct tables_maps){ .procs = bpf_map__fd(p->skel->maps.procs),
+				     .mapents = bpf_map__fd(p->skel->maps.mapents),
+				     .dirs = bpf_map__fd(p->skel->maps.dirs),
+				     .rules = bpf_map__fd(p->skel->maps.rules),
+				     .shards = bpf_map__fd(p->skel->maps.shards) };
+	return true;
 }
 
 struct ring_sizes {

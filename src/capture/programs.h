@@ -9,6 +9,9 @@ struct programs;
 int programs_new(const struct capture_options *o, struct programs **ret, struct capture_error *e);
 struct programs *programs_free(struct programs *p);
 
+struct tables_maps;
+/* For user stacks by tables; false: this recording has none. */
+bool programs_tables(const struct programs *p, struct tables_maps *ret);
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret);
 /* Attaches everything, learns what is to be learned. Recording is not on yet. */
 int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e);

@@ -17,6 +17,7 @@
 
 struct debug_frame {
 	char *image;
+	size_t section_at, section_n; /* in the image */
 	Elf *elf;
 	Dwarf *dwarf;
 };
@@ -134,6 +135,8 @@ int debug_frame_new(Elf *elf, struct debug_frame **ret)
 		err = build_image(&ehdr, data, &d->image, &n);
 	if (err)
 		return err;
+	d->section_n = data->d_size;
+	d->section_at = n - d->section_n;
 	d->elf = elf_memory(d->image, n);
 	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 	if (!d->dwarf || !dwarf_getcfi(d->dwarf))
@@ -158,4 +161,9 @@ struct debug_frame *debug_frame_free(struct debug_frame *d)
 Dwarf_CFI *debug_frame_cfi(struct debug_frame *d)
 {
 	return dwarf_getcfi(d->dwarf);
+}
+
+void debug_frame_section(const struct debug_frame *d, Elf_Data *ret)
+{
+	*ret = (Elf_Data){ .d_buf = d->image + d->section_at, .d_size = d->section_n, .d_type = ELF_T_BYTE };
 }

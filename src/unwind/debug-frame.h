@@ -10,3 +10,5 @@ int debug_frame_new(Elf *elf, struct debug_frame **ret);
 struct debug_frame *debug_frame_free(struct debug_frame *d);
 /* Owned by d. */
 Dwarf_CFI *debug_frame_cfi(struct debug_frame *d);
+/* The section's bytes, also d's. */
+void debug_frame_section(const struct debug_frame *d, Elf_Data *ret);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "unwind/debug-frame.h"
+#include "unwind/entry.h"
 #include "objfile/objfile.h"
 #include "util/cleanup.h"
 #include "util/map.h"
@@ -18,6 +19,7 @@ struct object {
 	struct objfile *objfile;	 /* NULL: can't be read, not ELF, or not of this machine */
 	Dwarf_CFI *eh;			 /* or NULL */
 	struct debug_frame *debug_frame; /* or NULL */
+	uint64_t entry;			 /* vaddr */
 };
 
 struct objects {
@@ -77,8 +79,7 @@ static int open_file(const struct proc_file *file, struct objfile **ret)
 	return err ? err : objfile_open_fd(fd, ret);
 }
 
-/* Register numbers are a machine's: those of another one would be taken for ours. */
-static bool is_our_machine(Elf *elf)
+bool object_is_of_our_machine(Elf *elf)
 {
 	GElf_Ehdr ehdr;
 
@@ -96,10 +97,11 @@ static int object_new(const struct proc_file *file, struct object **ret)
 	err = file ? open_file(file, &o->objfile) : objfile_open_vdso(&o->objfile);
 	if (err == -ENOMEM)
 		return err;
-	if (!err && !is_our_machine(objfile_elf(o->objfile)))
+	if (!err && !object_is_of_our_machine(objfile_elf(o->objfile)))
 		o->objfile = objfile_free(o->objfile);
 	if (o->objfile) {
 		elf = objfile_elf(o->objfile);
+		entry_find(elf, &o->entry);
 		o->eh = dwarf_getcfi_elf(elf);
 		if (debug_frame_new(elf, &o->debug_frame) == -ENOMEM)
 			return -ENOMEM;
@@ -128,6 +130,29 @@ static int object_get(struct objects *objects, const struct proc_file *file, str
 	return 0;
 }
 
+static int rules_find(const struct object *o, uint64_t vaddr, Dwarf_Frame **ret)
+{
+	if (o->eh && !dwarf_cfi_addrframe(o->eh, vaddr, ret))
+		return 0;
+	if (o->debug_frame && !dwarf_cfi_addrframe(debug_frame_cfi(o->debug_frame), vaddr, ret))
+		return 0;
+	return -ENOENT;
+}
+
+/* Is there nothing but code without rules from the entry point to here? */
+static bool is_entry(const struct object *o, uint64_t vaddr)
+{
+	if (!o->entry || vaddr < o->entry || vaddr - o->entry >= ENTRY_BYTES_MAX)
+		return false;
+	for (uint64_t at = o->entry; at <= vaddr; at++) {
+		_cleanup_(freep) Dwarf_Frame *frame = NULL;
+
+		if (!rules_find(o, at, &frame))
+			return false;
+	}
+	return true;
+}
+
 int objects_frame(struct objects *objects, const struct proc_mapping *map, uint64_t addr, Dwarf_Frame **ret)
 {
 	struct object *o;
@@ -141,9 +166,7 @@ int objects_frame(struct objects *objects, const struct proc_mapping *map, uint6
 		return err;
 	if (!o->objfile || objfile_vaddr_of_offset(o->objfile, addr - map->start + map->pgoff, &vaddr))
 		return -ENOENT;
-	if (o->eh && !dwarf_cfi_addrframe(o->eh, vaddr, ret))
+	if (!rules_find(o, vaddr, ret))
 		return 0;
-	if (o->debug_frame && !dwarf_cfi_addrframe(debug_frame_cfi(o->debug_frame), vaddr, ret))
-		return 0;
-	return -ENOENT;
+	return is_entry(o, vaddr) ? -ECHILD : -ENOENT;
 }

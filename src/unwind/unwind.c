@@ -102,7 +102,7 @@ static bool is_outermost(Dwarf_Frame *frame, int return_address_reg)
  * From regs to the caller's. *ret_signal: this frame is the one that the kernel
  * made for a signal handler. 1: there is a caller, else *ret_end says why not.
  */
-static int step(Dwarf_Frame *frame, const struct copy *copy, struct registers *regs, bool *ret_signal,
+static int step(Dwarf_Frame *frame, const struct copy *copy, bool innermost, struct registers *regs, bool *ret_signal,
 		enum unwind_end *ret_end)
 {
 	uint64_t cfa;
@@ -122,8 +122,11 @@ static int step(Dwarf_Frame *frame, const struct copy *copy, struct registers *r
 		*ret_end = UNWIND_OUT_OF_COPY;
 	if (err)
 		return 0;
-	/* Stacks grow down; only a signal may have been taken on another one. */
-	if (!*ret_signal && cfa <= regs->v[REG_SP])
+	/*
+	 * Stacks grow down; only a signal may have been taken on another one. The
+	 * innermost frame may be empty: vfork keeps its return address in a register.
+	 */
+	if (!*ret_signal && cfa < regs->v[REG_SP] + !innermost)
 		return 0;
 	in.cfa = &cfa;
 	for (int r = 0; r < WCBPF_REGS_MAX; r++)
@@ -170,7 +173,9 @@ int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, 
 		err = objects_frame(u->objects, &map, lookup, &frame);
 		if (err == -ENOMEM)
 			return err;
-		if (err || !step(frame, &copy, &regs, &exact, &end))
+		if (err == -ECHILD)
+			end = UNWIND_COMPLETE;
+		if (err || !step(frame, &copy, n == 1, &regs, &exact, &end))
 			break;
 		end = UNWIND_LIMIT;
 	}

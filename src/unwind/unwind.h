@@ -20,7 +20,7 @@ struct unwind_input {
 };
 
 enum unwind_end {
-	UNWIND_COMPLETE,   /* reached a frame whose return address is undefined */
+	UNWIND_COMPLETE,   /* reached a frame whose return address is undefined, or a file's entry point */
 	UNWIND_OUT_OF_COPY, /* needed memory beyond the copy */
 	UNWIND_NO_RULE,	   /* no unwind data for an address */
 	UNWIND_LIMIT,	   /* ret_max frames */
@@ -83,3 +83,5 @@ struct unwind_store *unwind_store_free(struct unwind_store *s);
 int unwind_store_add(struct unwind_store *s, const struct unwind_rows *rows, struct unwind_place *ret);
 /* Bytes of rows and directory entries, and rules, so far. */
 void unwind_store_size(const struct unwind_store *s, uint64_t *ret_bytes, uint32_t *ret_rule_n);
+/* Rows that became WCBPF_CFA_UNSUPPORTED because all WCBPF_RULES_MAX rules were taken. */
+uint64_t unwind_store_refused_n(const struct unwind_store *s);

@@ -17,6 +17,24 @@ TestSuite(damaged, .init = build_begin, .fini = build_end);
 #define PID 0x7ff00000u
 #define START 0x10000000ull
 
+/* The tables for BPF of the same file; how many rows, 0: none. What they say must hold together. */
+static size_t read_rows(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct unwind_rows *rows;
+	size_t n;
+
+	if (unwind_rows_read(fd, &rows))
+		return 0;
+	n = rows->n;
+	cr_assert_gt(n, 1);
+	cr_assert_eq(rows->v[n - 1].rule.cfa, WCBPF_CFA_NONE);
+	for (size_t i = 1; i < n; i++)
+		cr_assert_gt(rows->v[i].vaddr, rows->v[i - 1].vaddr);
+	unwind_rows_free(rows);
+	return n;
+}
+
 /* Frames found in all, from each 16th address of the file as it is on disk. */
 static size_t unwind_everywhere(const char *path)
 {
@@ -71,7 +89,7 @@ static void damage(const char *flags, const char *section_name, int rounds)
 	const char *path = build_compile("x.so", flags, source);
 	_cleanup_(freep) unsigned char *bytes = NULL;
 	_cleanup_(freep) unsigned char *copy = NULL;
-	size_t n, at, section_n, found;
+	size_t n, at, section_n, found, rows = 0;
 
 	bytes = build_read(path, &n);
 	section(path, section_name, &at, &section_n);
@@ -85,8 +103,10 @@ static void damage(const char *flags, const char *section_name, int rounds)
 			copy[at + (size_t)rand() % section_n] = rand() % 3 ? (unsigned char)rand() : 0xff;
 		write_file(path, copy, n);
 		found += unwind_everywhere(path);
+		rows += read_rows(path);
 	}
 	cr_assert_gt(found, 100);
+	cr_assert_gt(rows, 100);
 }
 
 Test(damaged, eh_frame)
@@ -114,5 +134,6 @@ Test(damaged, cut_short)
 	for (size_t at = 0; at < n; at += 192) {
 		write_file(path, bytes, at);
 		unwind_everywhere(path);
+		read_rows(path);
 	}
 }
