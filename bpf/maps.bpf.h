@@ -19,7 +19,7 @@ struct thread {
 	__u64 exec_ns; /* the kernel's run time of the thread (se.sum_exec_runtime) when it last left the CPU */
 	/* the off-CPU interval under way */
 	__u64 out_ns;
-	__u64 kstack_id; /* raw_tp fallback only: taken at switch-out */
+	__u64 kstack_id; /* taken at switch-out: with raw_tp, or if the CPU went to an untraced thread; else 0 */
 	__u64 ustack_id, resource_id;
 	/* what was sent last, and the file the resource id stands for */
 	__u64 kstack_sent, ustack_sent, resource_sent;
@@ -218,6 +218,7 @@ struct scratch {
 	struct regs regs;
 	struct wcbpf_interval interval;
 	struct walk walk;
+	__u32 kernel_part, kernel_first; /* frames_caller_find()'s: in memory, so that the verifier need not follow them */
 };
 /* [0] scheduler programs (interrupts off), [1] iterators (which those may interrupt). */
 enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER };

@@ -3,7 +3,8 @@
 /*
  * The off-CPU interval of a thread: begun at its switch-out, when its registers,
  * user memory and files can be read; emitted at its switch-in, when the length
- * is known and the kernel stack is still the frozen one.
+ * is known. The kernel stack is taken at the switch-out if the CPU goes to a
+ * thread that is not traced, else at the switch-in, where it still is the frozen one.
  */
 #include "filter.bpf.h"
 #include "resource.bpf.h"
@@ -250,9 +251,9 @@ static __always_inline bool interval_emit(void *ctx, struct thread *t, struct ta
 
 	if (!ring || !s)
 		return false;
-	if (btf && inferred && !(t->flags & WCBPF_IV_NEW_THREAD)) {
+	if (btf && inferred && !kstack_id && !(t->flags & WCBPF_IV_NEW_THREAD)) {
 		t->flags |= WCBPF_IV_KSTACK_FAILED; /* it has run since: the frozen stack is gone */
-	} else if (btf && !(t->flags & WCBPF_IV_NEW_THREAD)) {
+	} else if (btf && !kstack_id && !(t->flags & WCBPF_IV_NEW_THREAD)) {
 		kstack_id = stack_kernel_read(&s->stack, SCRATCH_SCHED, task, now);
 		if (kstack_id)
 			stack_send(&s->stack, &t->kstack_sent);
@@ -374,8 +375,9 @@ static __always_inline void oncpu_end(void *ctx, struct thread *t, struct task_s
 	t->exec_ns = exec_ns;
 }
 
+/* to_other: the thread that gets the CPU is not traced (the idle task above all), so none of ours waits while we look. */
 static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct task_struct *task, __u32 state,
-					 bool runnable, __u64 now, const bool btf)
+					 bool runnable, bool to_other, __u64 now, const bool btf)
 {
 	struct scratch *s = scratch_get(SCRATCH_SCHED);
 	__u16 class = 0;
@@ -394,8 +396,9 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 	else
 		t->voluntary_n++;
 	t->kstack_id = 0;
-	if (!btf && s) {
-		t->kstack_id = stack_kernel_current(ctx, &s->stack, now);
+	if (s && (!btf || to_other)) {
+		t->kstack_id = btf ? stack_kernel_leaving(ctx, &s->stack, now) :
+				     stack_kernel_current(ctx, &s->stack, now);
 		if (t->kstack_id)
 			stack_send(&s->stack, &t->kstack_sent);
 	}

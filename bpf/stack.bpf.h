@@ -93,6 +93,69 @@ static __always_inline __u64 stack_kernel_current(void *ctx, struct wcbpf_stack 
 	return stack_kernel_name(s, SCRATCH_SCHED, bpf_get_stack(ctx, s->frames, sizeof(s->frames), 0), now);
 }
 
+static __always_inline bool is_scheduler_code(__u64 address)
+{
+	return address - rt.sched_text < rt.sched_text_bytes || address - rt.lock_text < rt.lock_text_bytes;
+}
+
+enum kernel_part { PART_TRACER, PART_SCHEDULER, PART_CALLER };
+
+/*
+ * Of n frames of a scratch stack, taken in a scheduler program of the task that
+ * leaves the CPU: which is the first that bpf_get_task_stack() would give of it
+ * later? Before it lie the tracer's own frames and then the scheduler's
+ * (in_sched_functions(), which that helper leaves out everywhere). 0: there is
+ * none, or others of the scheduler's follow.
+ */
+__noinline __u32 frames_caller_find(__u32 user, __u32 n)
+{
+	struct scratch *scratch = scratch_get(user);
+
+	if (!scratch)
+		return 0;
+	scratch->kernel_part = PART_TRACER;
+	scratch->kernel_first = 0;
+	for (__u32 i = 0; i < WCBPF_STACK_DEPTH_MAX; i++) {
+		if (i >= n)
+			break;
+		if (is_scheduler_code(scratch->stack.frames[i])) {
+			if (scratch->kernel_part == PART_CALLER)
+				return 0;
+			scratch->kernel_part = PART_SCHEDULER;
+		} else if (scratch->kernel_part == PART_SCHEDULER) {
+			scratch->kernel_part = PART_CALLER;
+			scratch->kernel_first = i;
+		}
+	}
+	return scratch->kernel_first;
+}
+
+/*
+ * The kernel stack of the current task, which leaves the CPU to the idle task or
+ * another that is not traced: walked now. At the switch-in the thread itself would
+ * wait for that, and long: 25 us instead of 1.6, for the unwinder's tables are not
+ * in the caches then. The same frames, so the same id. 0: can't be taken now.
+ */
+static __always_inline __u64 stack_kernel_leaving(void *ctx, struct wcbpf_stack *s, __u64 now)
+{
+	__u64 bytes, first, rest;
+
+	if (!rt.sched_text_bytes)
+		return 0;
+	bytes = bpf_get_stack(ctx, s->frames, sizeof(s->frames), 0);
+	/* an error; or one that is cut here would be cut elsewhere at the switch-in */
+	if (bytes >= sizeof(s->frames))
+		return 0;
+	first = frames_caller_find(SCRATCH_SCHED, bytes / 8);
+	rest = bytes - 8 * first;
+	if (!first || rest > sizeof(s->frames))
+		return 0;
+	/* moves them down, word by word from the first on (copy_from_kernel_nofault()) */
+	if (bpf_probe_read_kernel(s->frames, rest, &s->frames[first & WCBPF_STACK_DEPTH_MAX]))
+		return 0;
+	return stack_kernel_name(s, SCRATCH_SCHED, rest, now);
+}
+
 static __always_inline void stack_send(struct wcbpf_stack *s, __u64 *last)
 {
 	__u32 size = STACK_SIZE_FIXED + s->copy_len;

@@ -113,12 +113,13 @@ static __always_inline __u32 signal_flags(struct task_struct *task, const bool b
 static __always_inline void on_wake(struct task_struct *task, const bool btf)
 {
 	struct thread *t = thread_of(task, FIELD(btf, task, pid));
+	__u64 now = bpf_ktime_get_ns();
 
 	if (!t)
 		return;
 	waker_note(t, btf);
 	t->wake_signal = signal_flags(task, btf);
-	t->wake_ns = bpf_ktime_get_ns();
+	t->wake_ns = now;
 }
 
 static __always_inline void on_softirq_raise(__u32 vec)

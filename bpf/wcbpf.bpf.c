@@ -57,7 +57,7 @@ static __always_inline int on_switch(void *ctx, bool preempt, struct task_struct
 {
 	__u32 prev_tid = FIELD(btf, prev, pid), next_tid = FIELD(btf, next, pid);
 	__u64 now = bpf_ktime_get_ns();
-	struct thread *t;
+	struct thread *t, *next_t;
 
 	if (rt.calibrating)
 		calibrate(prev, btf);
@@ -69,6 +69,7 @@ static __always_inline int on_switch(void *ctx, bool preempt, struct task_struct
 	}
 	if (rt.on != WCBPF_ON)
 		return 0;
+	next_t = thread_find(next, next_tid, btf);
 	t = thread_find(prev, prev_tid, btf);
 	if (!t && !(state & TASK_DEAD) && in_scope(prev, prev_tid, FIELD(btf, prev, tgid))) {
 		t = thread_insert(prev, prev_tid, now, PHASE_ONCPU, BPF_NOEXIST);
@@ -80,10 +81,10 @@ static __always_inline int on_switch(void *ctx, bool preempt, struct task_struct
 	if (t && state & TASK_DEAD)
 		thread_end(t, prev, prev_tid, now);
 	else if (t)
-		offcpu_begin(ctx, t, prev, state, preempt || !state || compat_task_queued(prev, btf), now, btf);
-	t = thread_find(next, next_tid, btf);
-	if (t)
-		offcpu_end(ctx, t, next, now, btf);
+		offcpu_begin(ctx, t, prev, state, preempt || !state || compat_task_queued(prev, btf), !next_t,
+			      now, btf);
+	if (next_t)
+		offcpu_end(ctx, next_t, next, now, btf);
 	return 0;
 }
 

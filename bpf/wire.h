@@ -405,6 +405,8 @@ struct wcbpf_rt {
 	__u32 iter_mode;	/* enum wcbpf_iter_mode */
 	__u64 begin_ns, end_ns; /* of the recording */
 	__u64 learned_ns;	/* the programs' clock during WCBPF_ITER_LEARN */
+	/* The kernel's scheduler functions, and its lock functions; bytes 0: not known. */
+	__u64 sched_text, sched_text_bytes, lock_text, lock_text_bytes;
 	__u64 pidns;		/* our PID namespace's address */
 	__u32 pidns_level;
 	__u32 self_tgid;	/* kernel-wide */

@@ -396,6 +396,7 @@ static void files_limit_raise(void)
 
 static int start(struct capture *c, struct capture_error *e)
 {
+	uint64_t sched[2], lock[2];
 	int err;
 
 	files_limit_raise();
@@ -443,6 +444,8 @@ static int start(struct capture *c, struct capture_error *e)
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "recording can't be set up: %s", strerror(-err));
 	resolve_set_assemble(c->resolve, c->assemble);
+	if (!resolve_scheduler(c->resolve, sched, lock))
+		programs_set_scheduler(c->programs, sched, lock);
 	programs_switch_on(c->programs, c->begin_ns);
 	err = seed_all(c, e);
 	if (!err && c->tables)

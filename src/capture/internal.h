@@ -102,5 +102,7 @@ int resolve_take(struct resolve *r, const struct wcbpf_stack *s);
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed);
 /* Resolves bodies older than before_ns for at most budget_ns (0: no limit). */
 int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns);
+/* Where the kernel's scheduler and lock functions lie, [start, end) each. -ENOENT. */
+int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2]);
 /* Why kernel names are missing, NULL if they are not. */
 const char *resolve_kernel_problem(const struct resolve *r);

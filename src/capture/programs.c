@@ -365,6 +365,16 @@ int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct cap
 	return 0;
 }
 
+void programs_set_scheduler(struct programs *p, const uint64_t sched[2], const uint64_t lock[2])
+{
+	struct wcbpf_rt *rt = &p->skel->bss->rt;
+
+	rt->sched_text = sched[0];
+	rt->sched_text_bytes = sched[1] - sched[0];
+	rt->lock_text = lock[0];
+	rt->lock_text_bytes = lock[1] - lock[0];
+}
+
 void programs_switch_on(struct programs *p, uint64_t begin_ns)
 {
 	p->skel->bss->rt.begin_ns = begin_ns;

@@ -15,6 +15,8 @@ bool programs_tables(const struct programs *p, struct tables_maps *ret);
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret);
 /* Attaches everything, learns what is to be learned. Recording is not on yet. */
 int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e);
+/* Kernel code whose frames are left out of the stacks of blocked threads: [start, end) each. Before the switch-on. */
+void programs_set_scheduler(struct programs *p, const uint64_t sched[2], const uint64_t lock[2]);
 void programs_switch_on(struct programs *p, uint64_t begin_ns);
 /* Takes up the running threads in scope: a struct wcbpf_seed each. Can be repeated. */
 int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);

@@ -373,6 +373,24 @@ int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns)
 	return 0;
 }
 
+int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2])
+{
+	static const char *const names[] = { "__sched_text_start", "__sched_text_end", "__lock_text_start",
+					     "__lock_text_end" };
+	uint64_t at[4];
+
+	if (!r->ksyms)
+		return -ENOENT;
+	for (int i = 0; i < 4; i++)
+		if (ksyms_find(r->ksyms, names[i], &at[i]))
+			return -ENOENT;
+	if (at[0] >= at[1] || at[2] > at[3])
+		return -ENOENT;
+	memcpy(ret_sched, &at[0], 2 * sizeof(at[0]));
+	memcpy(ret_lock, &at[2], 2 * sizeof(at[0]));
+	return 0;
+}
+
 const char *resolve_kernel_problem(const struct resolve *r)
 {
 	if (r->ksyms)
