@@ -110,24 +110,27 @@ enum kernel_part { PART_TRACER, PART_SCHEDULER, PART_CALLER };
 __noinline __u32 frames_caller_find(__u32 user, __u32 n)
 {
 	struct scratch *scratch = scratch_get(user);
+	volatile __u32 *part, *first; /* or the compiler keeps them where the verifier follows them */
 
 	if (!scratch)
 		return 0;
-	scratch->kernel_part = PART_TRACER;
-	scratch->kernel_first = 0;
+	part = &scratch->kernel_part;
+	first = &scratch->kernel_first;
+	*part = PART_TRACER;
+	*first = 0;
 	for (__u32 i = 0; i < WCBPF_STACK_DEPTH_MAX; i++) {
 		if (i >= n)
 			break;
 		if (is_scheduler_code(scratch->stack.frames[i])) {
-			if (scratch->kernel_part == PART_CALLER)
+			if (*part == PART_CALLER)
 				return 0;
-			scratch->kernel_part = PART_SCHEDULER;
-		} else if (scratch->kernel_part == PART_SCHEDULER) {
-			scratch->kernel_part = PART_CALLER;
-			scratch->kernel_first = i;
+			*part = PART_SCHEDULER;
+		} else if (*part == PART_SCHEDULER) {
+			*part = PART_CALLER;
+			*first = i;
 		}
 	}
-	return scratch->kernel_first;
+	return *first;
 }
 
 /*
