@@ -101,6 +101,20 @@ static __always_inline void seed_offcpu(struct scratch *s, struct thread *t, str
 	}
 }
 
+/*
+ * real_parent is the thread that forked the process, another of that one's process when it has ended, or a reaper
+ * when they all have: only the process is told.
+ */
+static __always_inline void seed_parent(struct wcbpf_seed *e, struct task_struct *task)
+{
+	struct task_struct *parent = BPF_CORE_READ(task, group_leader, real_parent, group_leader);
+
+	if (!parent)
+		return;
+	e->parent_tgid = ns_tgid(parent);
+	e->parent_start_ns = BPF_CORE_READ(parent, start_boottime);
+}
+
 static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *task)
 {
 	struct wcbpf_seed e = {};
@@ -152,6 +166,7 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 	e.tgid = t->tgid;
 	e.state = state;
 	e.syscall = t->syscall;
+	seed_parent(&e, task);
 	if (has_regs)
 		regs_dwarf(&s->regs, e.regs);
 	if (t->syscall >= 0)

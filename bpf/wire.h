@@ -345,9 +345,12 @@ struct wcbpf_seed {
 	__u64 regs[WCBPF_REGS_MAX];
 	__u64 args[6];	 /* of the system call it is in */
 	__u64 switch_n;	 /* times it has left the CPU: unchanged while its stack is */
+	__u64 parent_start_ns; /* of the parent process, start_boottime */
+	__u32 parent_tgid; /* who waits for its process now: who started it or, when that has ended, a reaper; 0: not visible */
 	__u32 tid, tgid;
 	__u32 state;	 /* TASK_* bits, 0: running or runnable */
 	__s32 syscall;
+	__u32 pad;
 	char comm[WCBPF_COMM_LEN];
 };
 
@@ -438,5 +441,5 @@ _Static_assert(sizeof(struct wcbpf_exec) == 64 + WCBPF_ARGV_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
 _Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
-_Static_assert(sizeof(struct wcbpf_seed) == 128 + 8 * WCBPF_REGS_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_seed) == 144 + 8 * WCBPF_REGS_MAX, "wire layout");
 #endif

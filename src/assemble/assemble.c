@@ -15,6 +15,7 @@
 
 #include "assemble/classify.h"
 #include "assemble/lifecycle.h"
+#include "assemble/links.h"
 #include "assemble/resource.h"
 #include "assemble/state.h"
 #include "assemble/targets.h"
@@ -348,7 +349,7 @@ int assemble_finish(struct assemble *a, uint64_t end_ns)
 	int64_t end = assemble_relative(a, end_ns);
 
 	a->m->end_ns = end;
-	if (threads_finish(a, end) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
+	if (threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
 		return -ENOMEM;
 	ops_finish(a->m, end);
 	for (size_t i = 1; i < a->m->wait_n; i++)

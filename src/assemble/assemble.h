@@ -6,7 +6,8 @@
  * outside knows (names of files, frames of stacks).
  *
  * - a process becomes an OP_EXEC with an OP_EXEC_PHASE for each execve below it, a thread an
- *   OP_INTERNAL below its process's op; a child process gets a LINK_NESTED_CLIENT from the forking thread's op
+ *   OP_INTERNAL below its process's op; a child process gets a LINK_NESTED_CLIENT from the forking thread's op, one
+ *   whose fork was not seen from the op of the process that its seed names, if that is of the recording
  * - intervals of one system call (WCBPF_IV_SAME_CALL with consecutive seq) merge into one wait
  * - a wait for a child or a join whose waker's op ends within 1 ms of the wake targets that op; an op
  *   ends at min(its exit event, the end of the wait that it released)
@@ -42,6 +43,8 @@ struct assemble *assemble_free(struct assemble *a);
 struct assemble_seed {
 	uint32_t pid, tid;
 	uint64_t start_time_ns; /* boottime of the process, 0: unknown */
+	uint32_t parent_pid;	/* of the process that waits for this one, 0: unknown; it need not be of the recording */
+	uint64_t parent_start_time_ns;
 	uint64_t now_ns;	/* CLOCK_MONOTONIC */
 	bool before;		/* it ran before now_ns: clipped */
 	const char *comm;

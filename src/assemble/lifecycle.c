@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "assemble/argv.h"
+#include "assemble/links.h"
 #include "assemble/threads.h"
 #include "assemble/waits.h"
 
@@ -87,6 +88,8 @@ int assemble_seed(struct assemble *a, const struct assemble_seed *seed)
 	if (a->m->processes[process].op && !a->m->ops[a->m->processes[process].op].meta_id &&
 	    process_argv(a, process, seed->argv, seed->argv_len, seed->argv_len, &meta_id) < 0)
 		return -ENOMEM;
+	if (assemble_link_seed(a, process, seed) < 0)
+		return -ENOMEM;
 	thread = assemble_thread_in(a, seed->tid, process, seed->now_ns);
 	if (thread && !a->threads[thread].death_ns)
 		return 0;
@@ -144,29 +147,6 @@ static void thread_began(struct assemble *a, uint32_t thread, uint64_t time_ns)
 	op_began(a, t->op, time_ns);
 }
 
-static int fork_link(struct assemble *a, const struct wcbpf_fork *e, uint32_t parent_thread, uint32_t process)
-{
-	uint32_t from = a->m->threads[parent_thread].op, to = a->m->processes[process].op, link;
-	int r;
-
-	if (!from || !to) {
-		a->m->integrity.dropped_events++;
-		return 0;
-	}
-	r = model_link_add(a->m, &link);
-	if (r < 0)
-		return r == -ENOSPC ? 0 : r;
-	a->m->links[link] = (struct model_link){
-		.kind = LINK_NESTED_CLIENT,
-		.from = from,
-		.to = to,
-		.ident_id = process, /* an index until its key is known: assemble.c */
-		.start_ns = assemble_relative(a, e->head.time_ns),
-		.end_ns = assemble_relative(a, e->head.time_ns),
-	};
-	return 0;
-}
-
 static int process_fork(struct assemble *a, const struct wcbpf_fork *e, uint32_t parent_thread, const char *comm,
 			uint32_t *ret)
 {
@@ -193,7 +173,7 @@ static int process_fork(struct assemble *a, const struct wcbpf_fork *e, uint32_t
 	if (op && !a->m->ops[op].meta_id)
 		a->m->ops[op].meta_id = a->m->ops[a->m->processes[parent].op].meta_id;
 	*ret = process;
-	return fork_link(a, e, parent_thread, process);
+	return assemble_link_fork(a, parent_thread, process, e->head.time_ns);
 }
 
 int assemble_fork(struct assemble *a, const struct wcbpf_fork *e)

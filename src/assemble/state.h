@@ -70,6 +70,9 @@ struct process_state {
 	uint64_t begin_ns;
 	uint64_t death_ns; /* 0: alive */
 	uint32_t parent;   /* process, 0: unknown */
+	uint32_t link;	   /* that leads to it, 0: none; from 0 until its parent is known */
+	uint32_t seed_parent_pid; /* as its seed named it, 0: no seed did */
+	uint64_t seed_parent_start_ns;
 	uint32_t thread;   /* first of its threads, 0: none */
 	uint32_t prev;	   /* the process that had this pid before */
 	uint8_t origin;

@@ -84,6 +84,17 @@ uint32_t assemble_process_at(const struct assemble *a, uint32_t pid, uint64_t ti
 	return p;
 }
 
+uint32_t assemble_process_started(const struct assemble *a, uint32_t pid, uint64_t start_time_ns)
+{
+	uint64_t newest = 0;
+	uint32_t p;
+
+	map_get(a->pids, pid, &newest);
+	for (p = (uint32_t)newest; p && a->m->processes[p].start_time_ns != start_time_ns; p = a->processes[p].prev)
+		;
+	return p;
+}
+
 uint32_t assemble_thread_in(const struct assemble *a, uint32_t tid, uint32_t process, uint64_t time_ns)
 {
 	uint32_t t = assemble_thread_at(a, tid, time_ns);

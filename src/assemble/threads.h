@@ -6,6 +6,8 @@
 /* The thread or process that has the number at that time (dead ones keep it until another takes it); 0: none known. */
 uint32_t assemble_thread_at(const struct assemble *a, uint32_t tid, uint64_t time_ns);
 uint32_t assemble_process_at(const struct assemble *a, uint32_t pid, uint64_t time_ns);
+/* The process of that number that started then (boottime); 0: none known. */
+uint32_t assemble_process_started(const struct assemble *a, uint32_t pid, uint64_t start_time_ns);
 /* The holder of the number whose life that is, as far as is known; it may be another's. 0: none known. */
 uint32_t assemble_thread_living(const struct assemble *a, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
 /* The one at a time, if it is a thread of that process. */

@@ -166,6 +166,7 @@ static int seed_take(void *arg, const struct wcbpf_head *e)
 	_cleanup_(freep) char *argv = NULL;
 	size_t argv_len = 0;
 	struct assemble_seed seed = { .pid = s->tgid, .tid = s->tid, .start_time_ns = s->start_ns, .now_ns = c->begin_ns,
+				      .parent_pid = s->parent_tgid, .parent_start_time_ns = s->parent_start_ns,
 				      .before = true };
 	char comm[WCBPF_COMM_LEN + 1];
 	int err;

@@ -145,6 +145,14 @@ int rig_seed(struct rig *r, uint32_t pid, uint32_t tid, const char *comm)
 							    .start_time_ns = pid * 10000000ull });
 }
 
+int rig_seed_child(struct rig *r, uint32_t pid, uint32_t tid, uint64_t start_ns, uint32_t parent, uint64_t parent_start_ns)
+{
+	return assemble_seed(r->a, &(struct assemble_seed){ .pid = pid, .tid = tid, .comm = "app", .before = true,
+							    .now_ns = RIG_BEGIN_NS, .start_time_ns = start_ns,
+							    .parent_pid = parent,
+							    .parent_start_time_ns = parent_start_ns });
+}
+
 static uint32_t module_of(struct rig *r, const char *path)
 {
 	uint32_t id, module;
@@ -206,6 +214,8 @@ static void check_ops(const struct model *m)
 		cr_assert(l->from && l->from < m->op_n && l->to && l->to < m->op_n, "link %zu", i);
 		cr_assert(l->start_ns >= 0 && l->start_ns <= l->end_ns && l->end_ns <= m->end_ns, "link %zu", i);
 		cr_assert_eq(l->ident_id, m->ops[l->to].client_id);
+		for (size_t k = 1; k < i; k++)
+			cr_assert_neq(m->links[k].to, l->to, "links %zu and %zu lead to one process", k, i);
 	}
 }
 

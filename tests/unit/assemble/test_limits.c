@@ -183,7 +183,10 @@ static void random_lifecycle(uint64_t now)
 					 .seeded = below(2) == 0 });
 		break;
 	default:
-		rig_seed(&rig, tgid, tid, "seeded");
+		if (below(2))
+			rig_seed(&rig, tgid, tid, "seeded");
+		else
+			rig_seed_child(&rig, tgid, tid, below(4), (uint32_t)below(9), below(4));
 	}
 }
 
