@@ -33,6 +33,27 @@ static bool futex_waits(uint32_t op)
 	return (op & FUTEX_CMD_MASK) == FUTEX_WAIT || (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
 }
 
+/* Several at once are in memory: only the first one's address is known. */
+bool assemble_futex_val(const struct wcbpf_interval *e, uint32_t *ret)
+{
+	uint32_t command = (uint32_t)e->args[1] & FUTEX_CMD_MASK;
+
+	if (e->flags & (WCBPF_IV_PREEMPTED | WCBPF_IV_NEW_THREAD))
+		return false;
+	switch (syscall_sort(e->syscall)) {
+	case SYSCALL_FUTEX:
+		if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAIT_REQUEUE_PI)
+			return false;
+		*ret = (uint32_t)e->args[2];
+		return true;
+	case SYSCALL_FUTEX_WAIT:
+		*ret = (uint32_t)e->args[1];
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * pthread_join() waits, with a shared operation, until the kernel clears the
  * word that holds the joined thread's tid. It may be a tail call, which leaves
@@ -40,13 +61,11 @@ static bool futex_waits(uint32_t op)
  */
 static void futex_call(const struct assemble *a, uint32_t process, const struct wcbpf_interval *e, struct call *c)
 {
-	uint32_t value = (uint32_t)e->args[2];
+	uint32_t value;
 
 	c->futex_op = (uint32_t)e->args[1];
-	if (c->sort == SYSCALL_FUTEX_WAIT) {
+	if (c->sort == SYSCALL_FUTEX_WAIT)
 		c->futex_op = FUTEX_WAIT_BITSET | ((uint32_t)e->args[3] & FUTEX_PRIVATE_FLAG);
-		value = (uint32_t)e->args[1];
-	}
 	c->ident.kind = IDENT_FUTEX;
 	c->ident.address = e->args[0];
 	if (c->sort == SYSCALL_FUTEX_WAITV) {
@@ -58,7 +77,7 @@ static void futex_call(const struct assemble *a, uint32_t process, const struct 
 		return;
 	}
 	c->ident.process = c->futex_op & FUTEX_PRIVATE_FLAG ? process : 0;
-	if (!futex_waits(c->futex_op))
+	if (!futex_waits(c->futex_op) || !assemble_futex_val(e, &value))
 		return;
 	if (!(c->futex_op & FUTEX_PRIVATE_FLAG) && value != e->tid) {
 		c->ident.thread = assemble_thread_in(a, value, process, e->out_ns);

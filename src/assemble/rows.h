@@ -6,3 +6,6 @@
 /* Row and ident of an interval of that thread, whose name is the interval's by now. 0, -ENOMEM. */
 int assemble_row_of(struct assemble *a, uint32_t thread, const struct wcbpf_interval *e, uint32_t *ret_row,
 		    uint32_t *ret_ident);
+
+/* The value that the interval's call expected in its futex. False: it is no such call, or not known. */
+bool assemble_futex_val(const struct wcbpf_interval *e, uint32_t *ret);

@@ -176,6 +176,15 @@ static bool has_ident(const struct model_row *row, const struct words *words)
 	}
 }
 
+static void owner_forget(struct assemble *a, struct model_wait *w)
+{
+	struct model_wait_words words = model_wait_words(a->m, w);
+
+	words.owner_tid = 0;
+	model_wait_words_set(a->m, w, &words); /* one word needs no memory */
+	w->owner_unknown = OWNER_UNKNOWN_NONE;
+}
+
 static int wait_resolve(struct assemble *a, struct model_wait *w, const struct words *words)
 {
 	const struct model_row *row = &a->m->rows[w->row];
@@ -184,7 +193,7 @@ static int wait_resolve(struct assemble *a, struct model_wait *w, const struct w
 
 	/* A lock's owner is read before its kind is known; only these have it in that place. */
 	if (row->reason != REASON_LOCK || (kind != words->id[WORD_MUTEX] && kind != words->id[WORD_PI_MUTEX]))
-		w->owner_tid = w->owner_unknown = 0;
+		owner_forget(a, w);
 	if (w->ident_id && has_ident(row, words)) {
 		if (row->reason == REASON_EXEC && kind == words->id[WORD_CHILD])
 			r = child_resolve(a, w, &ident_id);

@@ -176,8 +176,9 @@ static void pending_add(const struct assemble *a, uint32_t thread, const struct 
 		w->row = row;
 		w->ident = ident;
 		w->longest_ns = length_ns;
-		w->owner_tid = owner_of(a, a->m->threads[thread].process, e);
-		w->owner_unknown = w->owner_tid ? OWNER_UNKNOWN_NONE : (uint8_t)owner_unknown(e);
+		w->words.owner_tid = owner_of(a, a->m->threads[thread].process, e);
+		w->owner_unknown = w->words.owner_tid ? OWNER_UNKNOWN_NONE : (uint8_t)owner_unknown(e);
+		w->words.has_futex_val = assemble_futex_val(e, &w->words.futex_val);
 	}
 	w->end_ns = p->end_ns;
 	w->blocked_ns += p->blocked_ns;
@@ -221,6 +222,7 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 	struct thread_state *s = &a->threads[thread];
 	const struct pending_wait *w = &s->pending;
 	uint32_t wait, outside, op = a->m->threads[thread].op;
+	struct model_wait words = { 0 };
 	int r;
 
 	if (!w->active)
@@ -238,6 +240,8 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 	r = model_wait_add(a->m, &wait);
 	if (r == 0)
 		r = outside_waker(a, w, &outside);
+	if (r == 0)
+		r = model_wait_words_set(a->m, &words, &w->words);
 	if (r < 0)
 		return r == -ENOSPC ? 0 : r;
 	wait_span_add(s, w);
@@ -253,7 +257,8 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 		.thread = thread,
 		.waker = w->waker,
 		.outside_waker = outside,
-		.owner_tid = w->owner_tid,
+		.word = words.word,
+		.word_kind = words.word_kind,
 		.owner_unknown = w->owner_unknown,
 		.has_timeout = w->timeout_ns >= 0,
 		.timeout_ns = w->timeout_ns < 0 ? 0 : w->timeout_ns,

@@ -186,8 +186,8 @@ static void open_write(const struct report *r, struct json *j)
 		json_kv_bool(j, "idle_by_design", analyze_wait_is_idle(m, w));
 		json_kv_int(j, "age_ns_min", w->blocked_ns);
 		json_key(j, "owner_tid");
-		if (w->owner_tid)
-			json_uint(j, w->owner_tid);
+		if (model_wait_words(m, w).owner_tid)
+			json_uint(j, model_wait_words(m, w).owner_tid);
 		else
 			json_null(j);
 		json_end_object(j);

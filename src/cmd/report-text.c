@@ -493,15 +493,16 @@ static void open_wait_print(const struct page *p, const struct model_wait *w)
 	const struct model *m = p->r->m;
 	const struct model_row *row = &m->rows[w->row];
 	uint32_t tid = w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid;
+	uint32_t owner_tid = model_wait_words(m, w).owner_tid;
 	unsigned used = OPEN_AGE_COLUMNS + HOLDER_COLUMNS;
 
 	fprintf(p->f, "%10s %s ", longest_of((uint64_t)w->blocked_ns, true).text, analyze_wait_is_idle(m, w) ? "*" : " ");
 	used += report_name_print(p->f, strtab_str(m->strings, row->comm_id), 20);
 	used += (unsigned)fprintf(p->f, " (tid %" PRIu32 ")  ", tid);
 	awaited_print(p->r, p->f, row->reason, row->kind_id, analyze_awaited_name(m, w), p->columns - used);
-	if (w->owner_tid) {
-		fprintf(p->f, "  held by tid %" PRIu32 " (", w->owner_tid);
-		report_name_print(p->f, tid_name(m, w->owner_tid), 20);
+	if (owner_tid) {
+		fprintf(p->f, "  held by tid %" PRIu32 " (", owner_tid);
+		report_name_print(p->f, tid_name(m, owner_tid), 20);
 		fputc(')', p->f);
 	} else if (row->reason == REASON_LOCK) {
 		fprintf(p->f, "  holder unknown%s%s", w->owner_unknown ? ": " : "", owner_unknown_name(w->owner_unknown));

@@ -126,6 +126,7 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	enum waker_ctx ctx = WAKER_NONE;
 	enum owner_unknown owner_unknown = OWNER_UNKNOWN_NONE;
 	struct model_wait x = { 0 };
+	struct model_wait_words words;
 	uint32_t index, row;
 	int e;
 
@@ -144,12 +145,17 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	x.outcome = outcome;
 	x.ctx = ctx;
 	x.ident_id = string_field(r, f, F_I);
-	x.owner_tid = (uint32_t)fields_number(f, F_OWNER_TID);
+	words = (struct model_wait_words){
+		.owner_tid = (uint32_t)fields_number(f, F_OWNER_TID),
+		.has_futex_val = fields_has(f, F_FUTEX_VAL),
+		.futex_val = (uint32_t)fields_number(f, F_FUTEX_VAL),
+	};
 	x.owner_unknown = owner_unknown;
 	x.has_timeout = fields_has(f, F_TIMEOUT_NS);
 	x.timeout_ns = (int64_t)fields_number(f, F_TIMEOUT_NS);
 	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
-	if (VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
+	if (model_wait_words_set(r->m, &x, &words) < 0 ||
+	    VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
 		return -ENOMEM;
 	r->m->waits[index] = x;
 	r->wait_refs[index] = (struct wait_refs){

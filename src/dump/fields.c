@@ -61,6 +61,7 @@ static const struct field_row {
 	[F_OWNER_TID] = ADDED("owner_tid", U32),
 	[F_OWNER_UNKNOWN] = ADDED("owner_unknown", U32),
 	[F_TIMEOUT_NS] = ADDED("timeout_ns", I64),
+	[F_FUTEX_VAL] = ADDED("futex_val", U32),
 	[F_SYSCALL] = ADDED("syscall", I32),
 	[F_FUTEX_OP] = ADDED("futex_op", U32),
 	[F_KSTACK] = ADDED("kstack", U32),

@@ -219,7 +219,7 @@ static void waker_write(struct writer *w, const struct model_wait *x)
 		kv_id_nz(w, "waker_comm", comm_id);
 	if (x->ctx < WAKER_CTX_MAX)
 		kv_id_nz(w, "waker_ctx", w->ctx_ids[x->ctx]);
-	json_kv_uint_nz(w->j, "owner_tid", x->owner_tid);
+	json_kv_uint_nz(w->j, "owner_tid", model_wait_words(w->m, x).owner_tid);
 	if (x->owner_unknown < OWNER_UNKNOWN_MAX)
 		kv_id_nz(w, "owner_unknown", w->owner_unknown_ids[x->owner_unknown]);
 }
@@ -254,6 +254,17 @@ static void wait_times_write(struct writer *w, const struct model_wait *x, int64
 	json_kv_int_nz(w->j, "oncpu_ns", end_ns - start_ns - blocked_ns - runnable_ns);
 }
 
+/* What the call asked for. */
+static void wait_call_write(struct writer *w, const struct model_wait *x)
+{
+	struct model_wait_words words = model_wait_words(w->m, x);
+
+	if (x->has_timeout)
+		json_kv_int(w->j, "timeout_ns", x->timeout_ns);
+	if (words.has_futex_val)
+		json_kv_uint(w->j, "futex_val", words.futex_val);
+}
+
 static void wait_write(struct writer *w, size_t index)
 {
 	const struct model_wait *x = &w->m->waits[index];
@@ -279,8 +290,7 @@ static void wait_write(struct writer *w, size_t index)
 	json_kv_int_nz(j, "clipped", x->clipped);
 	wait_times_write(w, x, start_ns, end_ns);
 	waker_write(w, x);
-	if (x->has_timeout)
-		json_kv_int(j, "timeout_ns", x->timeout_ns);
+	wait_call_write(w, x);
 	wait_row_write(w, row, t);
 	json_end_object(j);
 	json_newline(j);

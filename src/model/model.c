@@ -49,7 +49,8 @@ static int blanks_append(struct model *m)
 
 	if (APPEND(m, op, &none) < 0 || APPEND(m, wait, &none) < 0 || APPEND(m, link, &none) < 0 ||
 	    APPEND(m, row, &none) < 0 || APPEND(m, thread, &none) < 0 || process_append(m, &none) < 0 ||
-	    APPEND(m, waker, &none) < 0 || APPEND(m, stack, &none) < 0 || APPEND(m, module, &none) < 0)
+	    APPEND(m, waker, &none) < 0 || APPEND(m, aside, &none) < 0 ||
+	    APPEND(m, stack, &none) < 0 || APPEND(m, module, &none) < 0)
 		return -ENOMEM;
 	/* A reader that follows a 0 meets "none", not system call 0 or a wake at time 0. */
 	m->rows[0].syscall = -1;
@@ -81,6 +82,7 @@ struct model *model_free(struct model *m)
 	free(m->processes);
 	free(m->wakers);
 	map_free(m->waker_ids);
+	free(m->asides);
 	free(m->stacks);
 	free(m->modules);
 	strtab_free(m->strings);
@@ -185,6 +187,46 @@ bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_
 	*ret_tid = m->wakers[w->outside_waker].tid;
 	*ret_comm_id = m->wakers[w->outside_waker].comm_id;
 	return true;
+}
+
+/*
+ * A lock of which the owner is known is one of glibc's: a PI mutex, without
+ * an expected value, or one whose word says "locked, with waiters". So the two
+ * share a word; a wait that has both, and another value, is rare.
+ */
+enum { WORD_OWNER, WORD_VALUE, WORD_MUTEX, WORD_ASIDE };
+enum { MUTEX_VAL = 2 }; /* sysdeps/nptl/lowlevellock.h of glibc */
+
+int model_wait_words_set(struct model *m, struct model_wait *w, const struct model_wait_words *words)
+{
+	bool both = words->owner_tid && words->has_futex_val;
+	uint32_t aside;
+
+	if (both && words->futex_val != MUTEX_VAL) {
+		if (APPEND(m, aside, &aside) < 0)
+			return -ENOMEM;
+		m->asides[aside] = *words;
+		w->word_kind = WORD_ASIDE;
+		w->word = aside;
+		return 0;
+	}
+	w->word_kind = both ? WORD_MUTEX : words->has_futex_val ? WORD_VALUE : WORD_OWNER;
+	w->word = words->owner_tid || !words->has_futex_val ? words->owner_tid : words->futex_val;
+	return 0;
+}
+
+struct model_wait_words model_wait_words(const struct model *m, const struct model_wait *w)
+{
+	switch (w->word_kind) {
+	case WORD_VALUE:
+		return (struct model_wait_words){ .has_futex_val = true, .futex_val = w->word };
+	case WORD_MUTEX:
+		return (struct model_wait_words){ .owner_tid = w->word, .has_futex_val = true, .futex_val = MUTEX_VAL };
+	case WORD_ASIDE:
+		return m->asides[w->word < m->aside_n ? w->word : 0];
+	default:
+		return (struct model_wait_words){ .owner_tid = w->word };
+	}
 }
 
 int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n)

@@ -103,9 +103,17 @@ struct model_wait {
 	uint32_t waker;		/* thread index, 0: none or not a thread of the recording */
 	uint32_t outside_waker : 24; /* waker index, of one that is no thread of the recording; 0: none. See model_wait_waker() */
 	uint32_t clipped : 2;	/* CLIPPED_* */
-	uint32_t owner_unknown : 4; /* enum owner_unknown, NONE if owner_tid is set */
+	uint32_t owner_unknown : 3; /* enum owner_unknown, NONE if the owner is known */
 	uint32_t has_timeout : 1;
-	uint32_t owner_tid;	/* 0: unknown */
+	uint32_t word_kind : 2;	/* private, with word: see model_wait_words_set() */
+	uint32_t word;
+};
+
+/* Of a futex wait: the lock's owner, 0: unknown; and the value that the call was to find, if it compares. */
+struct model_wait_words {
+	uint32_t owner_tid;
+	bool has_futex_val;
+	uint32_t futex_val;
 };
 
 /* Who woke a thread of the recording without being one: of another process, of the kernel. Numbers 0: not visible to us. */
@@ -198,15 +206,17 @@ struct model {
 	struct model_thread *threads;
 	struct model_process *processes;
 	struct model_waker *wakers;
+	struct model_wait_words *asides; /* of waits whose words found no place in them, private */
 	struct model_stack *stacks;
 	struct model_module *modules;
-	size_t op_n, wait_n, link_n, row_n, thread_n, process_n, waker_n, stack_n, module_n; /* blank entry 0 included */
+	/* blank entry 0 included */
+	size_t op_n, wait_n, link_n, row_n, thread_n, process_n, waker_n, aside_n, stack_n, module_n;
 	int64_t epoch_unix_ns;
 	int64_t end_ns; /* relative time of the dump */
 	size_t event_cap; /* most ops + waits + links kept; 0: no cap */
 	struct model_integrity integrity;
 	/* capacities and the wakers by their numbers, private */
-	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, process_cap, waker_cap, stack_cap, module_cap;
+	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, process_cap, waker_cap, aside_cap, stack_cap, module_cap;
 	struct map *waker_ids;
 };
 
@@ -234,6 +244,13 @@ int model_waker_intern(struct model *m, uint32_t pid, uint32_t tid, uint32_t com
 /* Who woke it, thread of the recording or not. False, outputs untouched, if unknown; a number or name may still be 0. */
 bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_t *ret_pid, uint32_t *ret_tid,
 		      uint32_t *ret_comm_id);
+
+/*
+ * Owner and expected value of a wait, which need not be in the model yet.
+ * Replaces what was there. 0, -ENOMEM (wait unchanged; never if there is only one of the two).
+ */
+int model_wait_words_set(struct model *m, struct model_wait *w, const struct model_wait_words *words);
+struct model_wait_words model_wait_words(const struct model *m, const struct model_wait *w);
 
 /* Gives a stack its frames (copied) and how it ended. 0, -ENOMEM. */
 int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n);

@@ -109,6 +109,9 @@ BROKEN = [
     ('name of a waker', put(wait_by_900, waker_comm=39), 'waker_comm is string 39 of 39'),
     ('timeout', put(wait, timeout_ns=-1), 'timeout_ns is -1'),
     ('futex_op', drop(wait_in_futex_with_op, 'syscall'), 'futex_op outside of a system call'),
+    ('futex_val', put(wait, futex_val=1 << 32), 'futex_val is 4294967296'),
+    ('futex_val outside', lambda d: (put(wait, futex_val=0)(d), drop(wait, 'syscall')(d)),
+     'futex_val outside of a system call'),
     ('op after its parent', put(of('op'), d=1999999999), 'this op is [0, 2000000000], its op 1 [0, 1999999999]'),
     ('wait before its op', put(of('op', 2), s=500000001), 'this wait is [500000000, 610000000], its op 4 [500000001'),
     ('wait after its op', put(of('op', 2), d=719999999), 'this wait is [700000000, 720000000], its op 4 [0, 719999999]'),
@@ -157,7 +160,7 @@ def main():
         errors, head, events = check_bytes(data)
         results.append(('a good dump, ' + name, errors + ([] if head and len(events) == 25 else ['events missing'])))
     docs = [json.loads(line) for line in good.decode().splitlines()]
-    wait_by_900(docs).update(waker_pid=900, waker_comm=1, timeout_ns=0, futex_op=0)
+    wait_by_900(docs).update(waker_pid=900, waker_comm=1, timeout_ns=0, futex_op=0, futex_val=0)
     data = ''.join(json.dumps(d, separators=(',', ':')) + '\n' for d in docs).encode()
     results.append(('a good dump, keys that may be 0', check_bytes(data)[0]))
     results.append(('a good dump of the engine', check(os.path.join(HERE, 'engine.ndjson'))[0]))

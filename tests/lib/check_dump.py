@@ -40,8 +40,8 @@ ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32',
                   'outcome': 'string', 'wake_ns': 'i64', 'blocked_ns': 'u64', 'runnable_ns': 'u64', 'oncpu_ns': 'u64',
                   'waker_pid': 'u32', 'waker_tid': 'u32', 'waker_goid': 'u64', 'waker_op': 'u64', 'waker_ctx': 'string',
                   'waker_comm': 'string', 'owner_tid': 'u32', 'owner_unknown': 'string', 'timeout_ns': 'timeout',
-                  'syscall': 'syscall', 'futex_op': 'u32', 'kstack': 'stack', 'ustack': 'stack', 'waker_stack': 'stack',
-                  'thread_name': 'string', 'task_state': 'u32'},
+                  'futex_val': 'u32', 'syscall': 'syscall', 'futex_op': 'u32', 'kstack': 'stack', 'ustack': 'stack',
+                  'waker_stack': 'stack', 'thread_name': 'string', 'task_state': 'u32'},
          'link': {}, 'span': {},
          'stack': {'sid': 'u32', 'side': 'word', 'ended': 'word', 'frames': 'frames'},
          'module': {'mid': 'u32', 'path': 'word', 'build_id': 'word', 'bias': 'u64'},
@@ -53,8 +53,8 @@ HEADER = {'schema_version': 'i64', 'epoch_unix_nano': 'i64', 'dumped_unix_nano':
 OPEN_OP = {'op_id': 'u64', 'parent_id': 'u64', 'kind': 'word', 'work_type': 'word', 'class_id': 'string',
            'ident_id': 'string', 'client_id': 'string', 'meta_id': 'string', 'start_ns': 'i64'}
 # 0 is a value of its own for these; all others are left out when 0 or empty.
-ZERO_ALLOWED = {'s', 'd', 'e', 'exit_status', 'syscall', 'futex_op', 'timeout_ns', 'wake_ns', 'begin_ns', 'end_ns',
-                'oncpu_ns', 'runnable_ns', 'blocked_ns', 'lost_ns', 'start_ns', 'frames', 'comm', 'path', 'ended'}
+ZERO_ALLOWED = {'s', 'd', 'e', 'exit_status', 'syscall', 'futex_op', 'futex_val', 'timeout_ns', 'wake_ns', 'begin_ns',
+                'end_ns', 'oncpu_ns', 'runnable_ns', 'blocked_ns', 'lost_ns', 'start_ns', 'frames', 'comm', 'path', 'ended'}
 RANGES = {'u64': (0, UINT64_MAX), 'i64': (-INT64_MAX - 1, INT64_MAX), 'u32': (0, UINT32_MAX),
           'i32': (-(1 << 31), (1 << 31) - 1), 'syscall': (0, (1 << 31) - 1), 'timeout': (0, INT64_MAX),
           'clipped': (1, 3), 'one': (1, 1), 'string': (0, UINT32_MAX), 'stack': (0, UINT32_MAX)}
@@ -274,8 +274,9 @@ class Checker:
             self.error(where, 'an owner, and a reason why there is none')
         if 'waker_comm' in ev and 'waker_op' in ev:
             self.error(where, 'waker_comm of a thread of the recording')
-        if 'futex_op' in ev and 'syscall' not in ev:
-            self.error(where, 'futex_op outside of a system call')
+        for key in ('futex_op', 'futex_val'):
+            if key in ev and 'syscall' not in ev:
+                self.error(where, '%s outside of a system call', key)
         return True
 
     def shape_link(self, where, ev):

@@ -114,7 +114,7 @@ class Recording:
                 waker_tid=e.get('waker_tid'), waker_pid=e.get('waker_pid'), waker_op=e.get('waker_op'),
                 owner_tid=e.get('owner_tid'), blocked=e.get('blocked_ns', 0), runnable=e.get('runnable_ns', 0),
                 oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'),
-                kstack=e.get('kstack', 0), ustack=e.get('ustack', 0)))
+                futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0)))
             self._check_wait(self.waits[-1])
         elif kind == 'link':
             self.links.append(Item(kind=e.get('lk'), source=e.get('p', 0), to=e.get('t', 0),

@@ -93,10 +93,21 @@ def futex_call(mode):
         check(len(waits) == 1, '%d futex waits', len(waits))
         t, w = waits[0]
         check(close_to(w.end - w.start, t['end'] - t['start'], 0.01, live.slack_ns), 'length %d', w.end - w.start)
+        # of several at once the values lie in memory
+        want = None if mode == 'waitv' else t['val']
+        check(w.futex_val == want, 'expected value %s, not %s', w.futex_val, want)
     return test
 
 
 TESTS.update({'futex_' + mode: futex_call(mode) for mode in ('waitv', 'wait2', 'bitset', 'requeue_pi')})
+
+
+def test_futex_values_of_locks(live):
+    """A glibc mutex is waited for while its word says 2, with its owner; a PI mutex has an owner and no such value."""
+    for line, kind, val in (('mutex plain 3 80', 'mutex', 2), ('mutex pi 3 80', 'pi_mutex', None)):
+        _, _, cmp = live.truth(line)
+        waits = [w for t, w in cmp.pairs if t['kind'] == kind]
+        check(waits and all(w.futex_val == val and w.owner_tid for w in waits), '%s: %s', line, waits)
 
 
 def test_child_op_hangs_below_its_spawner(live):

@@ -22,7 +22,8 @@ struct waiter_v {
 	uint32_t flags, reserved;
 };
 
-static uint32_t word, pi_word, unused_word;
+#define WORD 0x89abcdefu /* no small number, and none that is positive as an int */
+static uint32_t word = WORD, pi_word, unused_word;
 static unsigned int ms;
 static atomic_int waiting, main_tid, waiter_tid;
 static const char *mode;
@@ -43,18 +44,18 @@ static long wait_once(void)
 	struct timespec until = monotonic_in_ms(20000);
 	struct waiter_v v[2] = {
 		{ .val = 0, .uaddr = (uintptr_t)&unused_word, .flags = FUTEX2_32 | FUTEX2_PRIVATE_FLAG },
-		{ .val = 0, .uaddr = (uintptr_t)&word, .flags = FUTEX2_32 | FUTEX2_PRIVATE_FLAG },
+		{ .val = WORD, .uaddr = (uintptr_t)&word, .flags = FUTEX2_32 | FUTEX2_PRIVATE_FLAG },
 	};
 
 	if (!strcmp(mode, "waitv"))
 		return syscall(SYS_futex_waitv, v, 2, 0, &until, CLOCK_MONOTONIC);
 	if (!strcmp(mode, "wait2"))
-		return syscall(SYS_FUTEX_WAIT2, &word, 0UL, (unsigned long)FUTEX_BITSET_MATCH_ANY,
+		return syscall(SYS_FUTEX_WAIT2, &word, (unsigned long)WORD, (unsigned long)FUTEX_BITSET_MATCH_ANY,
 			       FUTEX2_32 | FUTEX2_PRIVATE_FLAG, &until, CLOCK_MONOTONIC);
 	if (!strcmp(mode, "requeue_pi"))
-		return syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI | FUTEX_PRIVATE_FLAG, 0, &until, &pi_word, 0);
+		return syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI | FUTEX_PRIVATE_FLAG, WORD, &until, &pi_word, 0);
 	until = monotonic_in_ms(ms);
-	return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 0, &until, NULL,
+	return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, WORD, &until, NULL,
 		       FUTEX_BITSET_MATCH_ANY);
 }
 
@@ -73,12 +74,12 @@ static void *futex_waiter(void *arg)
 	if (rc < 0 && errno != ETIMEDOUT)
 		die("futex");
 	if (rc < 0)
-		truth_wait("futex", start, end, "addr=%p size=4 outcome=timeout ctx=timer", (void *)&word);
+		truth_wait("futex", start, end, "addr=%p size=4 val=%u outcome=timeout ctx=timer", (void *)&word, WORD);
 	else if (!strcmp(mode, "requeue_pi"))
-		truth_wait("futex", start, end, "addr=%p size=4 addr2=%p waker=%d outcome=woken", (void *)&word,
-			   (void *)&pi_word, atomic_load(&main_tid));
+		truth_wait("futex", start, end, "addr=%p size=4 addr2=%p val=%u waker=%d outcome=woken", (void *)&word,
+			   (void *)&pi_word, WORD, atomic_load(&main_tid));
 	else
-		truth_wait("futex", start, end, "addr=%p size=4 waker=%d outcome=woken", (void *)&word,
+		truth_wait("futex", start, end, "addr=%p size=4 val=%u waker=%d outcome=woken", (void *)&word, WORD,
 			   atomic_load(&main_tid));
 	truth_thread(begin);
 	return arg;
@@ -89,7 +90,7 @@ static void requeue(void)
 {
 	if (syscall(SYS_futex, &pi_word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0))
 		die("lock_pi");
-	if (syscall(SYS_futex, &word, FUTEX_CMP_REQUEUE_PI | FUTEX_PRIVATE_FLAG, 1, (void *)1L, &pi_word, 0) < 0)
+	if (syscall(SYS_futex, &word, FUTEX_CMP_REQUEUE_PI | FUTEX_PRIVATE_FLAG, 1, (void *)1L, &pi_word, WORD) < 0)
 		die("cmp_requeue_pi");
 	nap_ms(100);
 	if (syscall(SYS_futex, &pi_word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0))

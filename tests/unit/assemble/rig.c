@@ -236,7 +236,7 @@ static void check_waits(const struct model *m)
 		cr_assert(w->start_ns >= m->ops[w->op].start_ns && w->end_ns <= m->ops[w->op].end_ns, "wait %zu", i);
 		cr_assert(w->waker == 0 || w->outside_waker == 0, "wait %zu", i);
 		cr_assert(w->outside_waker < m->waker_n && w->owner_unknown < OWNER_UNKNOWN_MAX, "wait %zu", i);
-		cr_assert(w->owner_tid == 0 || w->owner_unknown == 0, "wait %zu", i);
+		cr_assert(model_wait_words(m, w).owner_tid == 0 || w->owner_unknown == 0, "wait %zu", i);
 		cr_assert(w->ctx < WAKER_CTX_MAX && w->outcome < WAIT_OUTCOME_MAX, "wait %zu", i);
 	}
 }

@@ -483,7 +483,7 @@ Test(classify, owners)
 	}
 	rig_finish(&rig, MS(1000));
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_expect_eq(rig.m->waits[1 + i].owner_tid, cases[i].expected, "case %u", i);
+		cr_expect_eq(model_wait_words(rig.m, &rig.m->waits[1 + i]).owner_tid, cases[i].expected, "case %u", i);
 }
 
 Test(classify, syscall_names_are_those_of_the_headers)

@@ -2,6 +2,7 @@
 /* Intervals to waits: times, merging, clipping, wakers, outcomes. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/futex.h>
 
 #include "rig.h"
 
@@ -438,6 +439,68 @@ Test(waits, futex_operations)
 	row = &rig.m->rows[rig.m->waits[3].row];
 	cr_expect(row->has_futex_op && row->futex_op == 0x89);
 	cr_expect_not(rig.m->rows[rig.m->waits[4].row].has_futex_op);
+}
+
+/* The value that a call expects in its futex, as linux/futex.h and futex(2) have it: of waits that compare alone. */
+Test(waits, futex_values)
+{
+	static const struct {
+		int32_t syscall;
+		uint64_t args[6];
+		uint32_t flags;
+		bool known;
+		uint32_t val;
+	} cases[] = {
+		{ __NR_futex, { 8, FUTEX_WAIT, 0 }, 0, true, 0 },
+		{ __NR_futex, { 8, FUTEX_WAIT_PRIVATE, 0xfffffffe00000007 }, 0, true, 7 }, /* a u32 argument */
+		{ __NR_futex, { 8, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0x80000001 }, 0, true, 0x80000001 },
+		{ __NR_futex, { 8, FUTEX_WAIT_REQUEUE_PI_PRIVATE, 12 }, 0, true, 12 },
+		{ __NR_futex, { 8, FUTEX_LOCK_PI, 13 }, 0, false, 0 },
+		{ __NR_futex, { 8, FUTEX_WAKE, 14 }, 0, false, 0 },
+		{ 455, { 8, 15, 16, 17 }, 0, true, 15 },   /* futex_wait(address, value, mask, flags) */
+		{ 449, { 8, 18, 19, 20 }, 0, false, 0 },   /* futex_waitv */
+		{ __NR_read, { 8, FUTEX_WAIT, 21 }, 0, false, 0 },
+		{ __NR_futex, { 8, FUTEX_WAIT, 22 }, WCBPF_IV_PREEMPTED, false, 0 },
+	};
+	enum { N = sizeof(cases) / sizeof(cases[0]) };
+
+	for (int i = 0; i < N; i++) {
+		struct wcbpf_interval e = { .head.time_ns = MS(10 * i + 2), .out_ns = MS(10 * i), .wake_ns = MS(10 * i + 1),
+					    .tid = 100, .tgid = 100, .seq = 1 + (uint32_t)i, .timeout_ns = -1,
+					    .state = 1, .syscall = cases[i].syscall, .flags = cases[i].flags };
+
+		memcpy(e.args, cases[i].args, sizeof(e.args));
+		rig_interval(&rig, &e);
+	}
+	rig_finish(&rig, MS(1000));
+	WAITS(N);
+	for (int i = 0; i < N; i++) {
+		struct model_wait_words words = model_wait_words(rig.m, &rig.m->waits[1 + i]);
+
+		cr_expect(words.has_futex_val == cases[i].known && words.futex_val == cases[i].val, "case %d: %d %u", i,
+			  words.has_futex_val, words.futex_val);
+	}
+}
+
+/* Memory beside a word that is no mutex may look like an owner's until the end: the value stays. */
+Test(waits, a_value_beside_what_was_no_owner)
+{
+	rig_seed(&rig, 100, 100, "app");
+	rig_seed(&rig, 100, 101, "app");
+	rig_stack(&rig, STACK_USER, 1, "libc.so.6:pthread_mutex_lock");
+	rig_stack(&rig, STACK_USER, 2, "libc.so.6:pthread_cond_wait");
+	for (uint32_t i = 0; i < 4; i++)
+		RIG_INTERVAL(&rig, MS(10 * (int)i), MS(10 * (int)i + 1), MS(10 * (int)i + 2), .seq = 1 + i,
+			     .ustack_id = 1 + i / 2, .flags = WCBPF_IV_OWNER_READ, .owner_tid = 101,
+			     .args = { 8, FUTEX_WAIT_PRIVATE, i % 2 ? 2 : 40 });
+	rig_finish(&rig, MS(1000));
+	WAITS(4);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct model_wait_words words = model_wait_words(rig.m, &rig.m->waits[1 + i]);
+
+		cr_expect_eq(words.owner_tid, i < 2 ? 101 : 0, "wait %u", i);
+		cr_expect(words.has_futex_val && words.futex_val == (i % 2 ? 2 : 40), "wait %u", i);
+	}
 }
 
 Test(waits, why_an_owner_is_unknown)

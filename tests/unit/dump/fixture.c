@@ -77,6 +77,11 @@ static void add_threads_and_stacks(struct model *m)
 	cr_assert(model_stack_add(m, STACK_KERNEL, &i) == 0); /* its body never came */
 }
 
+static void words_set(struct model *m, uint32_t wait, const struct model_wait_words *words)
+{
+	cr_assert(model_wait_words_set(m, &m->waits[wait], words) == 0);
+}
+
 static void add_waits(struct model *m)
 {
 	uint32_t i, row, outsider;
@@ -88,7 +93,7 @@ static void add_waits(struct model *m)
 	cr_assert(model_waker_intern(m, 98, 99, str(m, "outsider"), &outsider) == 0);
 	m->waits[i] = (struct model_wait){ .start_ns = 10, .end_ns = 60, .blocked_ns = 30, .runnable_ns = 15,
 					   .wake_ns = 40, .row = row, .op = 2, .ident_id = str(m, "pipe:[77]"),
-					   .thread = 1, .waker = 2, .owner_tid = 0,
+					   .thread = 1, .waker = 2,
 					   .outcome = WAIT_WOKEN, .ctx = WAKER_TASK };
 	cr_assert(model_row_add(m, &row) == 0);
 	m->rows[row] = (struct model_row){ .comm_id = str(m, "old name"), .syscall = 61, .kind_id = str(m, "child"),
@@ -96,7 +101,8 @@ static void add_waits(struct model *m)
 	cr_assert(model_wait_add(m, &i) == 0);
 	m->waits[i] = (struct model_wait){ .start_ns = 200, .end_ns = 1000, .blocked_ns = 800, .wake_ns = -1,
 					   .row = row, .op = 2, .target = 3, .thread = 1, .outside_waker = outsider,
-					   .clipped = CLIPPED_AFTER, .ctx = WAKER_TIMER, .owner_tid = 12 };
+					   .clipped = CLIPPED_AFTER, .ctx = WAKER_TIMER };
+	words_set(m, i, &(struct model_wait_words){ .owner_tid = 12 });
 	cr_assert(model_row_add(m, &row) == 0);
 	m->rows[row] = (struct model_row){ .comm_id = str(m, "true"), .syscall = -1, .reason = REASON_CPU };
 	cr_assert(model_wait_add(m, &i) == 0);
@@ -111,6 +117,7 @@ static void add_waits(struct model *m)
 					   .row = row, .op = 2, .thread = 1, .outside_waker = outsider,
 					   .owner_unknown = OWNER_UNKNOWN_FAULT, .has_timeout = true,
 					   .timeout_ns = INT64_C(250000000000) };
+	words_set(m, i, &(struct model_wait_words){ .has_futex_val = true, .futex_val = UINT32_MAX });
 	cr_assert(model_row_add(m, &row) == 0);
 	m->rows[row] = (struct model_row){ .comm_id = str(m, "sh"), .syscall = 202, .state = 1, .reason = REASON_LOCK,
 					   .has_futex_op = true, .kind_id = str(m, "mutex") };
@@ -118,6 +125,13 @@ static void add_waits(struct model *m)
 	m->waits[i] = (struct model_wait){ .start_ns = 430, .end_ns = 440, .blocked_ns = 10, .wake_ns = -1,
 					   .row = row, .op = 2, .thread = 1, .has_timeout = true,
 					   .owner_unknown = OWNER_UNKNOWN_NO_THREAD };
+	words_set(m, i, &(struct model_wait_words){ .has_futex_val = true, .futex_val = 0 });
+	for (uint32_t val = 2; val < 4; val++) { /* as of glibc's mutex, and another */
+		cr_assert(model_wait_add(m, &i) == 0);
+		m->waits[i] = (struct model_wait){ .start_ns = 450, .end_ns = 460, .blocked_ns = 10, .wake_ns = -1,
+						   .row = row, .op = 2, .thread = 1 };
+		words_set(m, i, &(struct model_wait_words){ .owner_tid = 12, .has_futex_val = true, .futex_val = val });
+	}
 }
 
 struct model *fixture_model(void)

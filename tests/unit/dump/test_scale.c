@@ -69,6 +69,9 @@ static struct model *large_model(void)
 		m->waits[i].owner_unknown = (uint8_t)pick(&seed, OWNER_UNKNOWN_MAX);
 		m->waits[i].has_timeout = pick(&seed, 2);
 		m->waits[i].timeout_ns = m->waits[i].has_timeout ? pick(&seed, 1000) : 0;
+		cr_assert(model_wait_words_set(m, &m->waits[i], &(struct model_wait_words){
+					.owner_tid = pick(&seed, 2) ? pick(&seed, 100) : 0,
+					.has_futex_val = true, .futex_val = pick(&seed, 5) }) == 0);
 		m->waits[i].op = m->threads[m->waits[i].thread].op;
 	}
 	return m;

@@ -10,7 +10,7 @@
 
 static const char expected[] =
 	"{\"schema_version\":1,\"epoch_unix_nano\":1700000000000000000,\"dumped_unix_nano\":1700000000000001000,"
-	"\"dropped_events\":0,\"event_count\":14,"
+	"\"dropped_events\":0,\"event_count\":16,"
 	"\"strings\":[\"\",\"sh\",\"10:55\",\"[\\\"sh\\\",\\\"-c\\\",\\\"x\\\"]\",\"11:56\",\"true\",\"/lib/libc.so.6\","
 	"\"ab12\",\"read\",\"fp\",\"pipe\",\"outsider\",\"pipe:[77]\",\"old name\",\"child\",\"mutex\",\"woken\",\"task\",\"timer\","
 	"\"fault\",\"no thread of the process\"],"
@@ -39,10 +39,15 @@ static const char expected[] =
 	"{\"e\":\"wait\",\"rs\":\"cpu\",\"p\":3,\"s\":300,\"d\":310,\"pid\":11,\"tid\":11,\"wake_ns\":300,"
 	"\"runnable_ns\":10}\n"
 	"{\"e\":\"wait\",\"rs\":\"lock\",\"p\":2,\"s\":400,\"d\":420,\"pid\":10,\"tid\":10,\"wait_kind\":15,"
-	"\"blocked_ns\":20,\"waker_tid\":99,\"owner_unknown\":19,\"timeout_ns\":250000000000,\"syscall\":202,"
-	"\"futex_op\":393}\n"
+	"\"blocked_ns\":20,\"waker_tid\":99,\"owner_unknown\":19,\"timeout_ns\":250000000000,\"futex_val\":4294967295,"
+	"\"syscall\":202,\"futex_op\":393}\n"
 	"{\"e\":\"wait\",\"rs\":\"lock\",\"p\":2,\"s\":430,\"d\":440,\"pid\":10,\"tid\":10,\"wait_kind\":15,"
-	"\"blocked_ns\":10,\"owner_unknown\":20,\"timeout_ns\":0,\"syscall\":202,\"futex_op\":0}\n";
+	"\"blocked_ns\":10,\"owner_unknown\":20,\"timeout_ns\":0,\"futex_val\":0,\"syscall\":202,"
+	"\"futex_op\":0}\n"
+	"{\"e\":\"wait\",\"rs\":\"lock\",\"p\":2,\"s\":450,\"d\":460,\"pid\":10,\"tid\":10,\"wait_kind\":15,"
+	"\"blocked_ns\":10,\"owner_tid\":12,\"futex_val\":2,\"syscall\":202,\"futex_op\":0}\n"
+	"{\"e\":\"wait\",\"rs\":\"lock\",\"p\":2,\"s\":450,\"d\":460,\"pid\":10,\"tid\":10,\"wait_kind\":15,"
+	"\"blocked_ns\":10,\"owner_tid\":12,\"futex_val\":3,\"syscall\":202,\"futex_op\":0}\n";
 
 Test(write, every_key_as_the_format_has_it)
 {

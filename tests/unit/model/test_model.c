@@ -176,6 +176,33 @@ Test(model, wakers_are_found_again)
 	cr_expect(model_wait_waker(m, &w, &pid, &tid, &comm_id) && pid == 1 && tid == 2 && comm_id == 3);
 }
 
+Test(model, owner_and_expected_value)
+{
+	static const struct model_wait_words all[] = {
+		{ 0 }, { .owner_tid = 7 }, { .owner_tid = UINT32_MAX }, { .has_futex_val = true },
+		{ .has_futex_val = true, .futex_val = UINT32_MAX }, { .has_futex_val = true, .futex_val = 2 },
+		{ 7, true, 2 }, { 7, true, 0 }, { 7, true, 3 }, { UINT32_MAX, true, UINT32_MAX },
+	};
+	_cleanup_(model_freep) struct model *m = NULL;
+	struct model_wait w = { .word_kind = 3, .word = 4000 };
+
+	cr_assert_eq(model_new(&m), 0);
+	cr_expect_eq(model_wait_words(m, &w).owner_tid, 0, "of nowhere");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+			struct model_wait_words got;
+
+			cr_assert_eq(model_wait_words_set(m, &w, &all[i]), 0);
+			cr_assert_eq(model_wait_words_set(m, &w, &all[k]), 0);
+			got = model_wait_words(m, &w);
+			cr_expect(got.owner_tid == all[k].owner_tid && got.has_futex_val == all[k].has_futex_val &&
+				  got.futex_val == all[k].futex_val, "%zu after %zu", k, i);
+		}
+	}
+	/* Beside the waits only those that have both, and no glibc mutex's value: 3 of 10, each set 11 or 10 times. */
+	cr_expect_eq(m->aside_n, 1 + 3 * 20);
+}
+
 /* One counter each: what is a loss, and what the lane's WARNING line counts. */
 Test(model, tells_losses_from_facts)
 {
