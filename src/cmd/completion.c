@@ -140,7 +140,17 @@ static void zsh_row(const struct option_row *row)
 
 static void zsh_case(const struct subcommand *c)
 {
-	printf("\t%s)\n\t\t_arguments -s -S \\\n", c->name);
+	printf("\t%s)\n", c->name);
+	/* _arguments is lost when "--" is the first of its words. */
+	if (c->options == options_capture_rows)
+		printf("\t\tlocal at=$words[(i)--]\n"
+		       "\t\tif ((at < CURRENT)); then\n"
+		       "\t\t\tshift at words\n"
+		       "\t\t\t((CURRENT -= at))\n"
+		       "\t\t\t_normal\n"
+		       "\t\t\treturn\n"
+		       "\t\tfi\n");
+	printf("\t\t_arguments -s -S \\\n");
 	if (has_rows(c))
 		for (const struct option_row *row = c->options; row->help; row++)
 			zsh_row(row);
@@ -161,6 +171,10 @@ static void zsh_print(void)
 	printf("#compdef wcbpf\n"
 	       "_wcbpf() {\n"
 	       "\tif ((CURRENT == 2)); then\n"
+	       "\t\tif [[ $PREFIX == -* ]]; then\n"
+	       "\t\t\tcompadd -- -h --help -V --version\n"
+	       "\t\t\treturn\n"
+	       "\t\tfi\n"
 	       "\t\tlocal -a commands\n"
 	       "\t\tcommands=(\n");
 	for (const struct subcommand *c = cmd_subcommands; c->name; c++) {
@@ -202,7 +216,7 @@ static void fish_text_print(const char *text)
 
 static void fish_row(const struct subcommand *c, const struct option_row *row)
 {
-	printf("complete -c wcbpf -n '__fish_seen_subcommand_from %s'", c->name);
+	printf("complete -c wcbpf -n '__wcbpf_verb %s'", c->name);
 	if (row->short_name)
 		printf(" -s %c", row->short_name);
 	if (row->long_name)
@@ -219,8 +233,30 @@ static void fish_row(const struct subcommand *c, const struct option_row *row)
 	printf("\n");
 }
 
+/* The verb is the second word, no other: a workload may have any name. Behind "--" its own completions hold. */
+static void fish_functions_print(void)
+{
+	printf("function __wcbpf_verb\n"
+	       "\tset -l words (commandline -opc)\n"
+	       "\ttest (count $words) -gt 1; and test \"$words[2]\" = $argv[1]; and not contains -- -- $words\n"
+	       "end\n"
+	       "function __wcbpf_behind\n"
+	       "\tset -l words (commandline -opc)\n"
+	       "\ttest (count $words) -gt 1; and contains -- \"$words[2]\" record attach; and contains -- -- $words\n"
+	       "end\n"
+	       "function __wcbpf_workload\n"
+	       "\tset -l words (commandline -opc)\n"
+	       "\tset -l at (contains -i -- -- $words)\n"
+	       "\tcomplete -C (string join -- ' ' (string escape -- $words[(math $at + 1)..-1]) (commandline -ct))\n"
+	       "end\n"
+	       "complete -c wcbpf -n __wcbpf_behind -f -a '(__wcbpf_workload)'\n"
+	       "complete -c wcbpf -n __fish_use_subcommand -f -s h -l help -d 'print a summary'\n"
+	       "complete -c wcbpf -n __fish_use_subcommand -f -s V -l version -d 'print the version'\n");
+}
+
 static void fish_print(void)
 {
+	fish_functions_print();
 	for (const struct subcommand *c = cmd_subcommands; c->name; c++) {
 		printf("complete -c wcbpf -n __fish_use_subcommand -f -a %s -d ", c->name);
 		fish_text_print(c->summary);
@@ -229,7 +265,7 @@ static void fish_print(void)
 			for (const struct option_row *row = c->options; row->help; row++)
 				fish_row(c, row);
 		if (c->words) {
-			printf("complete -c wcbpf -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
+			printf("complete -c wcbpf -n '__wcbpf_verb %s' -f -a '", c->name);
 			operand_words_print(c);
 			printf("'\n");
 		}
