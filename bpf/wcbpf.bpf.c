@@ -23,7 +23,7 @@
 #include "lifecycle.bpf.h"
 #include "iter.bpf.h"
 
-/* Learns what rt.same_call_mask and rt.hardirq_mask are made of: at the switches of a second thread of ours. */
+/* Learns what rt.same_call_mask and rt.hardirq_mask are made of: at the switches of one thread of ours. */
 static __always_inline void calibrate(struct task_struct *prev, const bool btf)
 {
 	__u32 n = rt.calibration_n;
@@ -31,7 +31,7 @@ static __always_inline void calibrate(struct task_struct *prev, const bool btf)
 
 	if (count >= 0)
 		rt.task_bits |= count;
-	if ((__u32)FIELD(btf, prev, tgid) != rt.self_tgid || (__u32)FIELD(btf, prev, pid) == rt.self_tgid || n >= 16)
+	if ((__u32)FIELD(btf, prev, tgid) != rt.self_tgid || ns_pid(prev) != rt.calibrating || n >= 16)
 		return;
 	if (compat_task_queued(prev, btf))
 		return;

@@ -346,7 +346,7 @@ struct wcbpf_seed {
 	__u64 args[6];	 /* of the system call it is in */
 	__u64 switch_n;	 /* times it has left the CPU: unchanged while its stack is */
 	__u64 parent_start_ns; /* of the parent process, start_boottime */
-	__u32 parent_tgid; /* who waits for its process now: who started it or, when that has ended, a reaper; 0: not visible */
+	__u32 parent_tgid; /* who waits for its process: who started it or, when that has ended, a reaper; 0: not visible */
 	__u32 tid, tgid;
 	__u32 state;	 /* TASK_* bits, 0: running or runnable */
 	__s32 syscall;
@@ -421,7 +421,7 @@ struct wcbpf_rt {
 	__u32 hardirq_mask;
 	__u32 hardirq_bits, hardirq_n; /* calibration: set in all of n hard interrupts (starts with all ones) */
 	__u32 task_bits;	       /* calibration: set in some task's switch */
-	__u32 calibrating;	/* record flags of our second thread's blocking switches */
+	__u32 calibrating;	/* tid of the thread of ours whose blocking switches' flags are recorded; 0: none */
 	__u32 calibration_n;
 	__u64 calibration_flags[16];
 };

@@ -79,12 +79,20 @@ int learn_self(struct wcbpf_bpf *skel)
 /* recv(MSG_WAITALL) for two bytes that come apart blocks twice in one call. */
 #define ROUNDS 3
 #define BLOCKS 2 /* in one call */
+struct receiver {
+	struct wcbpf_rt *rt;
+	int fd;
+};
+
 static void *receive(void *arg)
 {
+	const struct receiver *r = arg;
 	char two[2];
 
+	/* others of ours may block meanwhile: insist.h */
+	__atomic_store_n(&r->rt->calibrating, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	for (int i = 0; i < ROUNDS; i++)
-		if (recv(*(int *)arg, two, sizeof(two), MSG_WAITALL) != 2)
+		if (recv(r->fd, two, sizeof(two), MSG_WAITALL) != 2)
 			break;
 	return NULL;
 }
@@ -108,14 +116,15 @@ void learn_contexts(struct wcbpf_bpf *skel)
 	uint64_t mask = UINT64_MAX;
 	bool all = true;
 	int pair[2];
+	struct receiver receiver;
 	pthread_t thread;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return;
 	rt->calibration_n = 0;
 	rt->hardirq_bits = UINT32_MAX;
-	rt->calibrating = 1;
-	if (!pthread_create(&thread, NULL, receive, &pair[0])) {
+	receiver = (struct receiver){ .rt = rt, .fd = pair[0] };
+	if (!pthread_create(&thread, NULL, receive, &receiver)) {
 		for (uint32_t i = 1; i <= ROUNDS * BLOCKS && all; i++)
 			all = blocked_wait(rt, i) && write(pair[1], "x", 1) == 1;
 		shutdown(pair[1], SHUT_RDWR);

@@ -11,12 +11,15 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
+#include "util/log.h"
+
 struct insist {
 	struct signals *signals;
 	const struct launch *launch;
 	int exit_code;
-	int end_fd;
+	int end_fd; /* -1: stopped */
 	pthread_t thread;
+	struct signals_event first; /* signo 0: none came */
 };
 
 static void *insist_watch(void *arg)
@@ -30,10 +33,14 @@ static void *insist_watch(void *arg)
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return NULL;
 		while (signals_next(i->signals, &event) == 0) {
-			if (i->launch && launch_gone(i->launch) && !event.from_terminal)
+			event.passed_on = i->launch && launch_gone(i->launch);
+			if (event.passed_on && !event.from_terminal)
 				launch_signal(i->launch, event.signo);
-			if (event.second)
+			if (event.second) {
+				log_error("interrupted twice: ended before all files were written");
 				_exit(i->exit_code);
+			}
+			i->first = event;
 		}
 		if (fds[0].revents)
 			return NULL;
@@ -60,13 +67,26 @@ int insist_new(struct signals *signals, const struct launch *launch, int exit_co
 	return 0;
 }
 
-struct insist *insist_free(struct insist *i)
+bool insist_stop(struct insist *i, struct signals_event *ret)
 {
 	if (!i)
-		return NULL;
-	eventfd_write(i->end_fd, 1);
-	pthread_join(i->thread, NULL);
-	close(i->end_fd);
+		return false;
+	if (i->end_fd >= 0) {
+		eventfd_write(i->end_fd, 1);
+		pthread_join(i->thread, NULL);
+		close(TAKE_FD(i->end_fd));
+	}
+	if (!i->first.signo)
+		return false;
+	*ret = i->first;
+	return true;
+}
+
+struct insist *insist_free(struct insist *i)
+{
+	struct signals_event ignored;
+
+	insist_stop(i, &ignored);
 	free(i);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
-/* Watches for the user's insisting while files are written and no loop runs. */
+/* Watches for the user's insisting while programs are loaded or files are written, and no loop runs. */
 #include "cmd/launch.h"
 #include "cmd/signals.h"
 
@@ -9,9 +9,11 @@ struct insist;
 /*
  * From now until insist_free() a second signal ends the process at once with
  * exit_code (the files are written under temporary names, so none is half);
- * it is passed on to the workload (NULL: none). A first one that comes
- * meanwhile is noted in signals and passed on. signals must not be used elsewhere till then.
+ * it is passed on to the workload (NULL: none), if that was let go. A first one
+ * that comes meanwhile is passed on likewise, and kept. signals must not be used elsewhere till then.
  */
 int insist_new(struct signals *signals, const struct launch *launch, int exit_code, struct insist **ret);
+/* Stops watching. True and *ret set if a first signal came; false for NULL. */
+bool insist_stop(struct insist *i, struct signals_event *ret);
 struct insist *insist_free(struct insist *i); /* NULL-safe, gives NULL */
 DEFINE_CLEANUP(struct insist *, insist_free)

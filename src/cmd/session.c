@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * The loop runs twice: until something ends the recording, and then, when the
- * files are written, until the workload has ended too. In between (resolving
- * and writing) no loop runs; insist.h watches for an impatient user.
+ * files are written, until the workload has ended too. Before it and in between
+ * (loading; resolving and writing) no loop runs; insist.h watches for an
+ * impatient user.
  *
- *   DELAY (-D) -> RECORDING -> [files are written] -> WAITING
+ *   DELAY (-D) -> [programs are loaded] -> RECORDING -> [files are written] -> WAITING
  */
 #include "cmd/session.h"
 
@@ -51,6 +52,7 @@ struct session {
 	bool workload_ended;
 	int workload_status;
 	bool insisted;	      /* second signal */
+	struct signals_event early; /* a first signal while programs were loaded, to be heard yet; signo 0: none */
 };
 
 static uint64_t now_ns(void)
@@ -173,6 +175,7 @@ static void workload_go(struct session *s)
 
 static int recording_begin(struct session *s)
 {
+	_cleanup_(insist_freep) struct insist *insist = NULL;
 	const struct capture_config *c = s->o->config;
 	const struct target *t = s->o->target;
 	uint32_t pid = s->o->launch ? (uint32_t)launch_pid(s->o->launch) : 0;
@@ -190,8 +193,11 @@ static int recording_begin(struct session *s)
 		.user_stacks = c->user_stacks,
 		.copies = c->copies,
 	};
-	int r = capture_start(&options, &s->capture, &s->error);
 
+	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, &insist) < 0)
+		log_debug("no thread to watch for signals while loading");
+	int r = capture_start(&options, &s->capture, &s->error);
+	insist_stop(insist, &s->early);
 	if (r < 0) {
 		error_set(s, "capture_failed", "recording could not start: %s", strerror(-r));
 		return r;
@@ -229,24 +235,35 @@ static void session_begin(struct session *s)
 
 /* ---- events ---- */
 
-static void on_signal(struct session *s)
+static void signal_take(struct session *s, const struct signals_event *event)
 {
 	struct launch *l = s->o->launch;
+	bool workload = l && launch_gone(l) && !s->workload_ended;
+
+	if (workload && !event->from_terminal && !event->passed_on)
+		launch_signal(l, event->signo);
+	if (event->second)
+		s->insisted = true;
+	else if (s->phase == PHASE_RECORDING && workload)
+		s->deadline_ns = now_ns() + GRACE_NS;
+	else if (s->phase != PHASE_WAITING)
+		s->stop = STOP_SIGNAL;
+}
+
+/* When the workload, if any, has been let go: so it gets the signal as if that had come now. */
+static void early_signal_take(struct session *s)
+{
+	if (s->early.signo && s->stop == STOP_NONE)
+		signal_take(s, &s->early);
+	s->early.signo = 0;
+}
+
+static void on_signal(struct session *s)
+{
 	struct signals_event event;
 
-	while (signals_next(&s->signals, &event) == 0) {
-		bool workload = l && launch_gone(l) && !s->workload_ended;
-
-		if (workload && !event.from_terminal)
-			launch_signal(l, event.signo);
-		if (event.second) {
-			s->insisted = true;
-		} else if (s->phase == PHASE_RECORDING && workload) {
-			s->deadline_ns = now_ns() + GRACE_NS;
-		} else if (s->phase != PHASE_WAITING) {
-			s->stop = STOP_SIGNAL;
-		}
-	}
+	while (signals_next(&s->signals, &event) == 0)
+		signal_take(s, &event);
 }
 
 static void on_timer(struct session *s)
@@ -259,6 +276,7 @@ static void on_timer(struct session *s)
 		s->stop = STOP_DURATION;
 	else if (s->phase == PHASE_DELAY && recording_begin(s) < 0)
 		s->stop = STOP_ERROR;
+	early_signal_take(s);
 }
 
 static void on_report(struct session *s)
@@ -495,6 +513,7 @@ int session_run(const struct session_options *o)
 	if (session_setup(&s) < 0)
 		return EXIT_OWN_FAILURE;
 	session_begin(&s);
+	early_signal_take(&s);
 	loop_run(&s);
 	progress_clear(&s.progress);
 	if (s.insisted) {

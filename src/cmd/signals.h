@@ -20,6 +20,7 @@ struct signals_event {
 	int signo;
 	bool from_terminal; /* the kernel sent it to the whole group: the workload has it too */
 	bool second;	    /* the user insists: exit now */
+	bool passed_on;	    /* the workload has been given it by now */
 };
 
 /* Blocks the signals for good; call after the workload's fork. SIGPIPE is ignored from here on. */

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from live import Fail, Skip, check, children_of, close_to, tracer_programs
+from live import Fail, Skip, check, children_of, close_to, programs_held_by, tracer_programs
 from truth import MS, Truth
 
 S = 1000 * MS
@@ -298,6 +298,22 @@ def test_second_signal_ends_at_once(live):
         if name.endswith('.json'):
             with open(os.path.join(p.folder, name)) as f:
                 json.load(f)
+
+
+def test_second_signal_while_loading(live):
+    """C63: two signals before recording is on end an attach at once; nothing stays, the target runs on."""
+    sleeper = live.spawn(['sleep', '20'])
+    before = tracer_programs()
+    a = live.attach_start('-p', str(sleeper.pid))
+    live.until('the first program', lambda: a.poll() is None and programs_held_by(a.pid), 20)
+    a.send_signal(signal.SIGINT)
+    time.sleep(0.26)            # what comes sooner is the first one's echo
+    begin = time.monotonic()
+    a.send_signal(signal.SIGINT)
+    live.wait(a, 10)
+    check(time.monotonic() - begin < live.seconds(1), 'took %.1f s', time.monotonic() - begin)
+    live.nothing_left(before)
+    check(sleeper.poll() is None, 'the target ended with %s', sleeper.returncode)
 
 
 def test_killed_tracer_leaves_nothing(live):

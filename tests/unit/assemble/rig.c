@@ -145,7 +145,8 @@ int rig_seed(struct rig *r, uint32_t pid, uint32_t tid, const char *comm)
 							    .start_time_ns = pid * 10000000ull });
 }
 
-int rig_seed_child(struct rig *r, uint32_t pid, uint32_t tid, uint64_t start_ns, uint32_t parent, uint64_t parent_start_ns)
+int rig_seed_child(struct rig *r, uint32_t pid, uint32_t tid, uint64_t start_ns, uint32_t parent,
+		   uint64_t parent_start_ns)
 {
 	return assemble_seed(r->a, &(struct assemble_seed){ .pid = pid, .tid = tid, .comm = "app", .before = true,
 							    .now_ns = RIG_BEGIN_NS, .start_time_ns = start_ns,

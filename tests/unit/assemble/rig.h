@@ -42,7 +42,8 @@ int rig_anon(struct rig *r, uint64_t id, enum wcbpf_fop_kind kind);
 int rig_socket(struct rig *r, uint64_t id);
 int rig_seed(struct rig *r, uint32_t pid, uint32_t tid, const char *comm);
 /* A seed that names its process's parent (0: none), both with their start times. */
-int rig_seed_child(struct rig *r, uint32_t pid, uint32_t tid, uint64_t start_ns, uint32_t parent, uint64_t parent_start_ns);
+int rig_seed_child(struct rig *r, uint32_t pid, uint32_t tid, uint64_t start_ns, uint32_t parent,
+		   uint64_t parent_start_ns);
 /* A stack by wire id: "libc.so.6:pthread_mutex_lock app:main", innermost first; "-" is no module, no name. */
 void rig_stack(struct rig *r, enum stack_side side, uint64_t id, const char *frames);
 

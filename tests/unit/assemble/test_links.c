@@ -47,7 +47,7 @@ static void expect_link(uint32_t from, const char *to)
 
 Test(links, seeds_in_any_order)
 {
-	/* a shell, its children, a grandchild, each with two threads' worth of seeds, twice; the shell's parent is not there */
+	/* a shell, its child, grandchildren, some with two threads; all twice; the shell's parent is not there */
 	static const struct {
 		uint32_t pid, tid, parent;
 		uint64_t start, parent_start;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -384,6 +385,86 @@ Test(session, second_signal_while_writing)
 	cr_expect_eq(r.code, 125);
 	cr_expect_not(rig_has(&r, "wcbpf.out/wcprof.ndjson"));
 	cr_expect_not(rig_has(&r, "wcbpf.out/offcpu.summary.json"));
+	rig_done(&r);
+}
+
+/* Nothing has been let go yet, so nothing is left behind and nothing has run. */
+Test(session, second_signal_while_loading)
+{
+	struct rig r;
+	int status;
+
+	rig_init(&r);
+	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	r.fake = "start_ms=20000";
+	for (int attach = 0; attach < 2; attach++) {
+		pid_t target = fork();
+
+		if (target == 0)
+			for (;;)
+				pause();
+		char pid[16];
+		snprintf(pid, sizeof(pid), "%d", target);
+		if (attach)
+			RIG_START(&r, "attach", "-p", pid);
+		else
+			RIG_START(&r, "record", "--", "touch", "ran");
+		rig_sleep(0.5);
+		kill(r.pid, SIGINT);
+		rig_sleep(0.6);
+		cr_expect_eq(waitpid(r.pid, NULL, WNOHANG), 0, "the first one waits for the programs");
+		kill(r.pid, SIGINT);
+		double sent = rig_now();
+		rig_wait(&r);
+		cr_expect_lt(rig_now() - sent, 1);
+		cr_expect_eq(r.code, 125);
+		expect_holds(r.err, "interrupted twice");
+		cr_expect_not(rig_has(&r, "wcbpf.out/offcpu.summary.json"));
+		/* the workload to be is ours now, and has ended without being one */
+		if (!attach)
+			cr_expect(waitpid(-r.pid, &status, 0) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1);
+		cr_expect_eq(waitpid(-r.pid, NULL, WNOHANG), -1, "nobody is left");
+		cr_expect_not(rig_has(&r, "ran"));
+		cr_expect_eq(waitpid(target, NULL, WNOHANG), 0, "the target runs on");
+		kill(target, SIGKILL);
+		waitpid(target, NULL, 0);
+	}
+	rig_done(&r);
+}
+
+/* It is the workload's as soon as there is one, and is given once. */
+Test(session, first_signal_while_loading)
+{
+	struct rig r;
+
+	rig_init(&r);
+	r.fake = "start_ms=1000";
+	RIG_START(&r, "record", "--", "sh", "-c", "sleep 30");
+	rig_sleep(0.5);
+	kill(r.pid, SIGTERM);
+	rig_wait(&r);
+	cr_expect_eq(r.code, 128 + SIGTERM, "%s", r.err);
+	expect_files_complete(&r);
+
+	RIG_START(&r, "record", "-D", "500ms", "--", "sh", "-c",
+		  "n=0; trap 'n=$((n+1)); echo $n > got' TERM; echo $$ > pid; while [ $n = 0 ]; do sleep 0.05; done; "
+		  "sleep 2; exit $n");
+	cr_assert(rig_await(&r, "pid"));
+	rig_sleep(0.9);
+	kill(r.pid, SIGTERM);
+	rig_sleep(0.3);
+	cr_expect(rig_has(&r, "got"), "while the programs are loaded");
+	rig_wait(&r);
+	cr_expect_eq(r.code, 1, "%d: %s", r.code, r.err);
+	expect_files_complete(&r);
+
+	RIG_START(&r, "attach", "-a");
+	rig_sleep(0.5);
+	kill(r.pid, SIGINT);
+	rig_wait(&r);
+	cr_expect_eq(r.code, 0, "%s", r.err);
+	expect_holds(r.err, "interrupted");
+	expect_files_complete(&r);
 	rig_done(&r);
 }
 
