@@ -6,7 +6,7 @@
  * from the parent folder down. Opening is undone by free unless a recording
  * was written: a target that does not exist or a load that fails costs
  * nobody the recording before. Hence the one before that is only put aside
- * at first. The marker is locked while the recording lasts, so a second wcbpf
+ * at first; and a folder that tells only of a failure makes no recording old. The marker is locked while the recording lasts, so a second wcbpf
  * can't take the folder from under the first.
  */
 #include "output/dir.h"
@@ -26,16 +26,19 @@
 #define MARKER ".wcbpf"
 #define MARKER_TEXT "A recording of wcbpf. Because of this file wcbpf may rename or remove the folder.\n"
 
+static const char *const nothing[] = {NULL};
+static const char *const marker_alone[] = {MARKER, NULL};
+
 struct output_dir {
 	char *path;  /* as given, without slashes at its end */
 	char *name;  /* in the parent folder */
 	char *old;   /* name.old: the recording before */
-	char *older; /* name.old.removed: the one before that, until it is removed */
+	char *older; /* name.old.removed: what is to be removed: the one before that, or a failure's files */
 	int parent_fd, fd, marker_fd;
 	uid_t uid;
 	gid_t gid;
 	/* What free has to undo. */
-	bool made, made_marker, moved, moved_old;
+	bool made, made_marker, moved, moved_old, moved_failure;
 	bool kept;
 };
 
@@ -153,22 +156,46 @@ static int check_unlocked(int fd)
 	return 0;
 }
 
+/* 1 if it holds what a recording that could not run leaves, and nothing of anybody else's. */
+static int is_failure(int fd)
+{
+	static const char *const names[] = {MARKER, "offcpu.diagnostics.txt", "offcpu.summary.json", NULL};
+
+	return tree_holds_only(fd, names);
+}
+
+/* Makes NAME.old.removed free. */
+static void clear_older(const struct output_dir *d)
+{
+	_cleanup_(closep) int older = open_folder(d, d->older);
+
+	if (older >= 0 && (is_marked(older) || tree_holds_only(older, nothing) == 1))
+		tree_remove(d->parent_fd, d->older);
+}
+
+/* Puts the files of a failure aside; then nothing is at NAME. */
+static int move_failure(struct output_dir *d, char **ret_why)
+{
+	clear_older(d);
+	if (renameat(d->parent_fd, d->name, d->parent_fd, d->older) < 0)
+		return refuse(d, ret_why, -errno, "can't be renamed to %s: %m", d->older);
+	d->moved_failure = true;
+	return 0;
+}
+
 /* Puts an older NAME.old aside, if it is a recording's or empty. */
 static int move_old(struct output_dir *d, char **ret_why)
 {
 	_cleanup_(closep) int old = open_folder(d, d->old);
-	_cleanup_(closep) int older = -1;
 	int err;
 
 	if (old == -ENOENT)
 		return 0;
 	if (old < 0)
 		return refuse(d, ret_why, old, "can't become %s: it is in the way (%s)", d->old, strerror(-old));
-	if (!is_marked(old) && tree_is_empty(old, NULL) != 1)
+	if (!is_marked(old) && tree_holds_only(old, nothing) != 1)
 		return refuse(d, ret_why, -ENOTEMPTY, "can't become %s: that is no recording of wcbpf", d->old);
-	older = open_folder(d, d->older);
-	if (older >= 0 && (is_marked(older) || tree_is_empty(older, NULL) == 1))
-		tree_remove(d->parent_fd, d->older);
+	clear_older(d);
 	err = renameat(d->parent_fd, d->old, d->parent_fd, d->older) < 0 ? -errno : 0;
 	if (err)
 		return refuse(d, ret_why, err, "can't put %s aside: %s", d->old, strerror(-err));
@@ -206,7 +233,7 @@ static int take_place(struct output_dir *d, char **ret_why)
 		return refuse(d, ret_why, -ENOTEMPTY, "a recording needs a folder of its own; name one with -o");
 	marked = is_marked(fd);
 	/* A recorder that was killed leaves only the marker: no recording to keep. */
-	empty = tree_is_empty(fd, marked ? MARKER : NULL);
+	empty = tree_holds_only(fd, marked ? marker_alone : nothing);
 	if (empty < 0)
 		return refuse_errno(d, ret_why, empty, "can't be read");
 	if (!marked && !empty)
@@ -218,7 +245,7 @@ static int take_place(struct output_dir *d, char **ret_why)
 	if (err)
 		return refuse_errno(d, ret_why, err, "can't open its " MARKER);
 	if (!empty)
-		return move_recording(d, ret_why);
+		return is_failure(fd) == 1 ? move_failure(d, ret_why) : move_recording(d, ret_why);
 	if (marked && unlinkat(fd, MARKER, 0) < 0)
 		return refuse_errno(d, ret_why, -errno, "can't replace its " MARKER);
 	d->fd = TAKE_FD(fd);
@@ -302,6 +329,8 @@ static void undo(struct output_dir *d)
 		unlinkat(d->fd, MARKER, 0);
 	if (d->made && unlinkat(d->parent_fd, d->name, AT_REMOVEDIR) < 0)
 		return;
+	if (d->moved_failure)
+		renameat2(d->parent_fd, d->older, d->parent_fd, d->name, RENAME_NOREPLACE);
 	if (d->moved && renameat2(d->parent_fd, d->old, d->parent_fd, d->name, RENAME_NOREPLACE) < 0)
 		return;
 	if (d->moved_old)
@@ -343,7 +372,7 @@ void dir_file_options(const struct output_dir *d, struct files_writer_options *r
 void dir_keep(struct output_dir *d)
 {
 	/* Failing to remove it harms nothing: the next recording tries again. */
-	if (!d->kept && d->moved_old)
+	if (!d->kept && (d->moved_old || d->moved_failure))
 		tree_remove(d->parent_fd, d->older);
 	d->kept = true;
 }

@@ -94,7 +94,14 @@ int tree_remove(int parent_fd, const char *name)
 	return remove_below(parent_fd, name, 0, 0);
 }
 
-int tree_is_empty(int fd, const char *besides)
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names))
+		names++;
+	return *names;
+}
+
+int tree_holds_only(int fd, const char *const *names)
 {
 	_cleanup_(closedirp) DIR *d = dir_stream(fd);
 	const char *name;
@@ -102,7 +109,7 @@ int tree_is_empty(int fd, const char *besides)
 	if (!d)
 		return -errno;
 	while ((name = next_name(d))) {
-		if (!besides || strcmp(name, besides))
+		if (!is_one_of(name, names))
 			return 0;
 	}
 	return errno ? -errno : 1;

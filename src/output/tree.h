@@ -4,5 +4,5 @@
 
 /* 0 (also if there is none), -errno of the first that stays. */
 int tree_remove(int parent_fd, const char *name);
-/* 1 if a folder holds nothing besides `besides` (NULL: nothing at all), else 0. -errno. */
-int tree_is_empty(int fd, const char *besides);
+/* 1 if each entry of a folder has one of the names (ending with NULL; an empty folder always does), else 0. -errno. */
+int tree_holds_only(int fd, const char *const *names);

@@ -309,6 +309,50 @@ Test(output_dir, failure_is_kept_too)
 	cr_expect(fixture_exists(base, "out/.wcbpf"));
 }
 
+static void fail_to_record(const char *name)
+{
+	_cleanup_(output_dir_freep) struct output_dir *d = NULL;
+	_cleanup_(freep) char *why = NULL;
+	struct output_facts f = fixture_facts(OUTPUT_TIME);
+
+	f.missing = "no root";
+	cr_assert_eq(open_named(name, &d), 0);
+	cr_assert_eq(output_write_failure(d, &f, &why), 0);
+}
+
+/* Forgetting sudo a few times must cost no recording. */
+Test(output_dir, failures_leave_the_old_recording)
+{
+	struct output_dir *d = NULL;
+
+	record("out", "first");
+	record("out", "second");
+	for (int i = 0; i < 3; i++) {
+		fail_to_record("out");
+		expect_which("out.old", "second");
+		cr_expect(!fixture_exists(base, "out/which"));
+		cr_expect(!fixture_exists(base, "out.old.removed"));
+	}
+	cr_assert_eq(open_named("out", &d), 0);
+	cr_expect(!fixture_exists(base, "out/offcpu.summary.json"));
+	output_dir_free(d);
+	cr_expect(fixture_exists(base, "out/offcpu.summary.json"), "opening was not undone");
+	expect_which("out.old", "second");
+	record("out", "third");
+	expect_which("out", "third");
+	expect_which("out.old", "second");
+}
+
+/* With a file of anybody else's in it, it is no mere failure. */
+Test(output_dir, failure_with_notes_becomes_old)
+{
+	fail_to_record("out");
+	fixture_write(base, "out/which", "notes");
+	record("out", "new");
+	expect_which("out", "new");
+	expect_which("out.old", "notes");
+}
+
 static void expect_owner(const char *name, uid_t uid, gid_t gid)
 {
 	_cleanup_(freep) char *path = fixture_path(base, name);
