@@ -27,11 +27,13 @@ struct capture_options {
 	uint64_t ring_bytes; /* a CPU; 0: default */
 };
 
+enum { CAPTURE_TEXT_BYTES = 400 };
+
 /* A failure in one line (what, why, what to do), and its class for the summary. */
 struct capture_error {
 	bool missing;	     /* the host can't: tool_missing; else tool_failed */
 	const char *kind;    /* permission_denied, load_failed, ... */
-	char message[400];
+	char message[CAPTURE_TEXT_BYTES];
 };
 
 /* Opens, loads, seeds and attaches; recording is on when it returns 0. -errno with *ret_error filled. */
@@ -63,7 +65,8 @@ enum capture_check_state { CHECK_OK, CHECK_DEGRADED, CHECK_MISSING };
 struct capture_check {
 	enum capture_check_state state;
 	char what[48];	  /* "BTF", "CAP_BPF", "tracefs", ... */
-	char detail[200]; /* what was found; if not OK: what is lost by it and what to do */
+	/* What was found; if not OK: what is lost by it and what to do. May be an error's message. */
+	char detail[CAPTURE_TEXT_BYTES];
 };
 /* All checks of this host and user; pid 0: no target. ret is malloc'd. Works without privileges. */
 int capture_doctor(uint32_t pid, struct capture_check **ret, size_t *ret_n);

@@ -74,6 +74,8 @@ def test_unprivileged_user(live):
         check('Operation not permitted' in f.read(), 'the harness can not classify it')
     rc, out, err = live.run([*argv, 'doctor'], cwd=live.tmp)
     check('CAP_BPF' in out + err, 'doctor as nobody: %s', out)
+    said = [line for line in out.splitlines() if line.split()[1:3] == ['BPF', 'programs']]
+    check(said and said[0].endswith('run as root'), 'doctor as nobody, cut short: %s', said)
 
 
 def dropped(live, caps, words):
