@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
-"""The help of each subcommand and its man page know the same options, and each subcommand has a page.
+"""The help of each subcommand and its man page know the same options, each subcommand has a page, and each page fits
+a terminal of 80 columns.
 
   manpages.py ROOT WCBPF
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +81,34 @@ def check(root, wcbpf):
     return problems
 
 
+def format_faults(source):
+    """What groff, as man(1) runs it on 80 columns, warns of; and lines that are longer."""
+    r = subprocess.run(['groff', '-t', '-man', '-Tutf8', '-ww', '-rLL=78n', '-P-cbou'], input=source,
+                       capture_output=True, encoding='utf-8', timeout=30)
+    found = [' '.join(x.split()) for x in r.stderr.replace(':\n', ':').split('\n') if x.strip()]
+    return found + ['line of %d columns: %s' % (len(x), x.strip()) for x in r.stdout.split('\n') if len(x) > 80]
+
+
+def check_format(root):
+    problems, folder = [], os.path.join(root, 'man')
+    for name in sorted(n for n in os.listdir(folder) if re.search(r'\.\d$', n)):
+        with open(os.path.join(folder, name), encoding='utf-8') as f:
+            problems += ['%s: %s' % (name, p) for p in format_faults(f.read())]
+    return problems
+
+
+def self_test_format():
+    page = '.TH X 1 "" "x" "x"\n.SH NAME\nx \\- y\n'
+    wide = '.TS\nl l.\n%s\t%s\n.TE\n' % ('a ' * 20, 'b ' * 30)
+    wrong = ['good: ' + p for p in format_faults(page)]
+    for name, text, want in (('wide table', page + wide, 'wider than line'),
+                             ('long line', page + '.nf\n' + 'a ' * 45 + '\n', 'columns'),
+                             ('no such macro', page + '.NOSUCH x\n', 'NOSUCH')):
+        if not any(want in p for p in format_faults(text)):
+            wrong.append('not found: ' + name)
+    return wrong
+
+
 def self_test():
     help_text = ('Usage: wcbpf x [-z]\n\n  -o, --output DIR   where, not --here\n'
                  '      --mode time|stacks  which\n  -q  quiet\n')
@@ -107,6 +137,11 @@ def main():
         tap.result('help and man pages', check(root, wcbpf))
     else:
         tap.skip('help and man pages', wcbpf + ' is not built')
+    if shutil.which('groff'):
+        tap.result('self-test: a page that does not fit is found', self_test_format())
+        tap.result('man pages fit 80 columns', check_format(root))
+    else:
+        tap.skip('man pages fit 80 columns', 'no groff: install groff-base')
     tap.end()
 
 
