@@ -46,6 +46,9 @@ struct wording wording_duration(uint64_t ns)
 		snprintf(w.text, sizeof(w.text), "%.2f s", s);
 	else if (s < 600)
 		snprintf(w.text, sizeof(w.text), "%.1f s", s);
+	else if (s < 3600)
+		snprintf(w.text, sizeof(w.text), "%llu m %02llu s", (unsigned long long)(s / 60),
+			 (unsigned long long)s % 60);
 	else
 		snprintf(w.text, sizeof(w.text), "%llu h %02llu m", (unsigned long long)(s / 3600),
 			 (unsigned long long)(s / 60) % 60);

@@ -30,6 +30,7 @@ Test(wording, duration)
 	cr_expect_str_eq(wording_duration(12345678).text, "12.3 ms");
 	cr_expect_str_eq(wording_duration(1250000000).text, "1.25 s");
 	cr_expect_str_eq(wording_duration(80000000000).text, "80.0 s");
+	cr_expect_str_eq(wording_duration(604900000000).text, "10 m 04 s");
 	cr_expect_str_eq(wording_duration(7380ull * 1000000000).text, "2 h 03 m");
 }
 
