@@ -154,7 +154,8 @@ def test_make(live):
     linked = {x.ident for x in rec.links if x.kind == 'nested_client'}
     roots = [o for o in execs if o.client not in linked]
     check(len(roots) == 1 and linked <= keys, 'roots %s', roots)
-    waits = [w for w in rec.waits if w.reason == 'exec' and w.blocked > 5 * MS]
+    # a wait in vfork ends with the child's exec, not with its op: it has no target, and is long on a busy machine
+    waits = [w for w in rec.waits if w.kind == 'child' and w.blocked > 5 * MS]
     with_target = [w for w in waits if w.target]
     check(len(with_target) >= 0.9 * len(waits) > 0, '%d of %d waits for children have a target', len(with_target),
           len(waits))
