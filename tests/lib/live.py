@@ -205,12 +205,16 @@ class Live:
         return self.until('%s from %s' % (word, p.args[0]), ready, timeout)
 
     def started(self, p, folder=None, timeout=20):
-        """Waits until an attach is on, by its BPF programs."""
+        """Waits until a recording is on, by what an attach says, or by its BPF programs."""
+        says = 'attach' in p.args and '--' not in p.args and '-q' not in p.args
+
         def ready():
             check(p.poll() is None, 'ended with %s before it traced: %s', p.returncode, self.text(p, 1)[-400:])
+            if says:
+                return 'Ctrl-C ends it' in self.text(p, 1)
             return any(programs_held_by(pid) for pid in children_of(p.pid))
         self.until('BPF programs of wcbpf', ready, timeout)
-        time.sleep(0.7)          # programs are loaded one after another, then attached
+        time.sleep(0.7)          # programs are loaded one after another, then attached; and something to record
 
     # -- recordings
 
