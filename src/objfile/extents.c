@@ -9,8 +9,8 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
-#include <string.h>
 
+#include "objfile/sections.h"
 #include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
@@ -23,27 +23,6 @@ struct extents {
 static void extents_done(struct extents *e)
 {
 	free(e->v);
-}
-
-static Elf_Data *find_section(Elf *elf, uint64_t *ret_addr)
-{
-	size_t strings;
-
-	if (elf_getshdrstrndx(elf, &strings))
-		return NULL;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr shdr;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS || !(shdr.sh_flags & SHF_ALLOC))
-			continue;
-		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (name && !strcmp(name, ".eh_frame")) {
-			*ret_addr = shdr.sh_addr;
-			return elf_rawdata(scn, NULL);
-		}
-	}
-	return NULL;
 }
 
 /* In bytes; 0: none of fixed size. */
@@ -174,15 +153,15 @@ static int by_start(const void *pa, const void *pb)
 int extents_read(Elf *elf, struct extent **ret, size_t *ret_n)
 {
 	_cleanup_(extents_done) struct extents all = { 0 };
+	GElf_Shdr shdr;
+	Elf_Scn *scn = sections_find(elf, ".eh_frame", &shdr);
+	Elf_Data *data = scn && shdr.sh_flags & SHF_ALLOC ? elf_rawdata(scn, NULL) : NULL;
 	GElf_Ehdr ehdr;
-	Elf_Data *data;
-	uint64_t addr;
 	size_t n = 0;
 	int err = 0;
 
-	data = find_section(elf, &addr);
 	if (data && data->d_buf && gelf_getehdr(elf, &ehdr))
-		err = read_entries(&ehdr, data, addr, &all);
+		err = read_entries(&ehdr, data, shdr.sh_addr, &all);
 	if (err)
 		return err;
 	if (all.n)

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "objfile/minidebug.h"
 #include "objfile/symbols.h"
 #include "util/cleanup.h"
+#include "util/files.h"
 
 #define BUILD_ID_MAX 64
 #define PAGE_MASK 4095ull
@@ -27,6 +29,7 @@ struct segment {
 
 struct objfile {
 	int fd;	     /* -1: from memory, or detached */
+	char *path;  /* if opened by path, else NULL */
 	void *image; /* from memory, else NULL */
 	Elf *elf;
 	struct segment *segments; /* PT_LOAD only */
@@ -101,6 +104,24 @@ int objfile_open_fd(int fd, struct objfile **ret)
 	return 0;
 }
 
+int objfile_open_path(int root_fd, const char *path, struct objfile **ret)
+{
+	_cleanup_(objfile_freep) struct objfile *o = NULL;
+	_cleanup_(closep) int fd = -1;
+	struct stat st;
+	int err = files_open_regular(root_fd < 0 ? AT_FDCWD : root_fd, path, root_fd >= 0, &fd, &st);
+
+	if (!err)
+		err = objfile_open_fd(fd, &o);
+	if (err)
+		return err;
+	o->path = strdup(path);
+	if (!o->path)
+		return -ENOMEM;
+	*ret = TAKE_PTR(o);
+	return 0;
+}
+
 int objfile_open_memory(const void *image, size_t n, struct objfile **ret)
 {
 	_cleanup_(objfile_freep) struct objfile *o = calloc(1, sizeof(*o));
@@ -153,6 +174,7 @@ struct objfile *objfile_free(struct objfile *o)
 	if (o->elf)
 		elf_end(o->elf);
 	free(o->image);
+	free(o->path);
 	free(o->segments);
 	closep(&o->fd);
 	free(o);
@@ -162,7 +184,12 @@ struct objfile *objfile_free(struct objfile *o)
 void objfile_detach(struct objfile *o, bool with_symbols)
 {
 	if (with_symbols && !o->symbols)
-		symbols_new(o->elf, &o->symbols); /* fails: no names, as when they can't be read later */
+		objfile_read_symbols(o, NULL); /* fails: no names, as when they can't be read later */
+	if (with_symbols && o->elf) {
+		elf_end(o->elf);
+		o->elf = NULL;
+		free(TAKE_PTR(o->image));
+	}
 	if (o->fd < 0)
 		return;
 	elf_cntl(o->elf, ELF_C_FDDONE);
@@ -175,9 +202,19 @@ const char *objfile_build_id(const struct objfile *o)
 	return o->build_id;
 }
 
+const char *objfile_path(const struct objfile *o)
+{
+	return o->path;
+}
+
 Elf *objfile_elf(struct objfile *o)
 {
 	return o->elf;
+}
+
+int objfile_fd(const struct objfile *o)
+{
+	return o->fd;
 }
 
 /*
@@ -207,10 +244,50 @@ int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *
 	return 0;
 }
 
+/* What a stripped file may carry instead of .symtab; NULL: nothing. */
+static struct objfile *open_minidebug(Elf *elf)
+{
+	_cleanup_(freep) void *image = NULL;
+	struct objfile *mini;
+	size_t n;
+
+	if (!elf || minidebug_read(elf, &image, &n) || objfile_open_memory(image, n, &mini))
+		return NULL;
+	return mini;
+}
+
+int objfile_read_symbols(struct objfile *o, struct objfile *debug)
+{
+	_cleanup_(objfile_freep) struct objfile *mini = NULL;
+	struct symbols *symbols;
+	int err;
+
+	if (!o->elf)
+		return -EBADF;
+	if (!symbols_has_symtab(o->elf) && !(debug && symbols_has_symtab(debug->elf)))
+		mini = open_minidebug(o->elf);
+	err = symbols_new((Elf *[]){ o->elf, debug ? debug->elf : NULL, mini ? mini->elf : NULL }, 3, &symbols);
+	if (err)
+		return err;
+	symbols_free(o->symbols);
+	o->symbols = symbols;
+	return 0;
+}
+
+bool objfile_has_symtab(const struct objfile *o)
+{
+	return symbols_has_symtab(o->elf);
+}
+
+bool objfile_static_known(const struct objfile *o)
+{
+	return o->symbols && symbols_static_known(o->symbols);
+}
+
 int objfile_symbol(struct objfile *o, uint64_t vaddr, struct objfile_symbol *ret)
 {
 	if (!o->symbols) {
-		int err = symbols_new(o->elf, &o->symbols);
+		int err = objfile_read_symbols(o, NULL);
 
 		if (err)
 			return err;

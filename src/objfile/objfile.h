@@ -13,37 +13,83 @@ struct objfile;
 
 /* From an open file (dup'ed). -ENOEXEC when it is no ELF file, -errno. */
 int objfile_open_fd(int fd, struct objfile **ret);
+/* A regular file by its path, in our root or, if root_fd isn't -1, taken as inside that folder. */
+int objfile_open_path(int root_fd, const char *path, struct objfile **ret);
 /* From memory (the vDSO); copied. */
 int objfile_open_memory(const void *image, size_t n, struct objfile **ret);
 /* The vDSO of the running kernel, out of our own memory. -ENOENT when there is none. */
 int objfile_open_vdso(struct objfile **ret);
 struct objfile *objfile_free(struct objfile *o);
 /*
- * Closes the file. What has been read stays (all but objfile_elf(); of that
- * what its user has read), what has not can't be any more. Reads the symbols
- * first if with_symbols.
+ * Closes the file. What has been read stays (of objfile_elf() what its user has
+ * read), what has not can't be any more. with_symbols: reads the symbols first,
+ * if they have not been; only they, build id and segments stay, there is no
+ * objfile_elf() any more.
  */
 void objfile_detach(struct objfile *o, bool with_symbols);
 
 /* Hex, "" if it has none. */
 const char *objfile_build_id(const struct objfile *o);
+/* As it was opened by objfile_open_path(); NULL if not so. */
+const char *objfile_path(const struct objfile *o);
+/* The descriptor, o's. -1: from memory or detached. */
+int objfile_fd(const struct objfile *o);
 /* The Elf handle, for libdw. Owned by o. */
 Elf *objfile_elf(struct objfile *o);
 /* The st_value-space address of a file offset, by its PT_LOAD segments. -ENOENT. */
 int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *ret);
 
+/* ---- function symbols ---- */
+
 struct objfile_symbol {
-	const char *name; /* raw, mangled */
+	const char *name; /* raw, mangled; without the version that linkers append (name@@VERSION) */
 	uint64_t value, size;
+	uint32_t alias_n; /* how many other names of functions are at value */
 };
 /*
- * The function symbol that covers vaddr: .symtab and .dynsym (libdw's and
- * libelf's view), a symbol of size 0 reaches to the next one in its section.
- * Of several with one address: the one not local, then with the fewest leading
- * underscores, then the shortest, then the alphabetically first name. -ENOENT
- * when none covers it: nothing is guessed. The table is built at the first call.
+ * The function symbol that covers vaddr; a symbol of size 0 reaches to the next
+ * one in its section. Of several with one address: the one not local, then with
+ * the fewest leading underscores, then the shortest, then the alphabetically
+ * first name. -ENOENT when none covers it: nothing is guessed. Reads the file's
+ * own symbols if none have been read.
  */
 int objfile_symbol(struct objfile *o, uint64_t vaddr, struct objfile_symbol *ret);
+/*
+ * Reads, anew, the symbols of .symtab and .dynsym of the file and of its debug
+ * file (or NULL); if neither has a .symtab, those of .gnu_debugdata. debug is
+ * not needed afterwards. -EBADF: detached, -ENOMEM.
+ */
+int objfile_read_symbols(struct objfile *o, struct objfile *debug);
+/* Has the file a .symtab? */
+bool objfile_has_symtab(const struct objfile *o);
+/* Are there static functions among the symbols that were read? */
+bool objfile_static_known(const struct objfile *o);
+
+/* ---- separate debug files ---- */
+
+/* Where the debug files of a file are looked for. */
+struct objfile_search {
+	const char *path;	 /* the file's own, as its user saw it; NULL: not known */
+	const char *const *dirs; /* folders to look in before the system's, in ours; each may have a .build-id/ */
+	size_t dir_n;
+	int root_fd; /* the root the file was seen in, if it is another than ours, else -1 */
+	/* Called for a file that lies where it would be but is not used: its path, and why. May be NULL. */
+	void (*refused)(void *arg, const char *path, const char *why);
+	void *arg;
+};
+/*
+ * The debug file of o: DIR/.build-id/xx/yyyy.debug; by .gnu_debuglink DIR/NAME, NAME in the file's folder and its
+ * .debug/, and its folder below DIR, with DIR those given and /usr/lib/debug. Its build id is o's; if one of them has
+ * none, its checksum is that of .gnu_debuglink. -ENOENT.
+ */
+int objfile_open_debug(struct objfile *o, const struct objfile_search *where, struct objfile **ret);
+/*
+ * The file that a debug file shares contents with (.gnu_debugaltlink, made by dwz), with the name and build id that it
+ * states; where->path is the debug file's. -ENOENT.
+ */
+int objfile_open_shared(const char *name, const char *build_id, const struct objfile_search *where, struct objfile **ret);
+
+/* ---- functions without a symbol ---- */
 
 /*
  * A function that no symbol covers, by the named ones that can lead to it:

@@ -12,9 +12,6 @@
  * has one a subvolume in stat and one a filesystem in maps, overlayfs shows
  * the lower one in maps. So a differing device is accepted inside the target's
  * own root, and elsewhere only for pairs that map_files has shown to be one.
- *
- * Nothing is opened for reading before an O_PATH descriptor says that it is a
- * regular file: opening a device or a FIFO can block or do something.
  */
 #include "proc/maps-file.h"
 
@@ -29,6 +26,7 @@
 #include <sys/sysmacros.h>
 
 #include "util/cleanup.h"
+#include "util/files.h"
 #include "util/map.h"
 
 #define DEV_PAIRS_MAX 32
@@ -127,36 +125,13 @@ static bool near_limit(int fd)
 	       (rlim_t)fd >= l.rlim_cur - l.rlim_cur / 5;
 }
 
-/* A regular file, open for reading. */
-static int open_regular(const char *path, int *ret, struct stat *ret_st)
-{
-	_cleanup_(closep) int handle = open(path, O_PATH | O_CLOEXEC);
-	char self[32];
-	struct stat st;
-	int fd;
-
-	if (handle < 0)
-		return -errno;
-	if (fstat(handle, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	*ret = fd;
-	*ret_st = st;
-	return 0;
-}
-
 static int open_in_root(uint32_t pid, const char *path, int *ret, struct stat *ret_st)
 {
 	char full[PATH_MAX];
 
 	if (snprintf(full, sizeof(full), "/proc/%" PRIu32 "/root%s", pid, path) >= (int)sizeof(full))
 		return -ENAMETOOLONG;
-	return open_regular(full, ret, ret_st);
+	return files_open_regular(AT_FDCWD, full, false, ret, ret_st);
 }
 
 static int open_sighting(struct maps_files *f, const struct maps_sighting *seen, int *ret, struct stat *ret_st)
@@ -169,7 +144,7 @@ static int open_sighting(struct maps_files *f, const struct maps_sighting *seen,
 	if (seen->start < seen->end) {
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, seen->pid, seen->start,
 			 seen->end);
-		if (!open_regular(path, &fd, &st) && st.st_ino == seen->ino) {
+		if (!files_open_regular(AT_FDCWD, path, false, &fd, &st) && st.st_ino == seen->ino) {
 			devs_learn(f, dev, st.st_dev);
 			*ret = TAKE_FD(fd);
 			*ret_st = st;
@@ -187,7 +162,8 @@ static int open_sighting(struct maps_files *f, const struct maps_sighting *seen,
 	}
 	closep(&fd);
 	fd = -1;
-	if (!open_regular(seen->path, &fd, &st) && st.st_ino == seen->ino && devs_paired(f, dev, st.st_dev)) {
+	if (!files_open_regular(AT_FDCWD, seen->path, false, &fd, &st) && st.st_ino == seen->ino &&
+	    devs_paired(f, dev, st.st_dev)) {
 		*ret = TAKE_FD(fd);
 		*ret_st = st;
 		return 0;
@@ -271,7 +247,7 @@ int proc_file_open(const struct proc_file *pub, int *ret)
 	if (err || !still_same(e, &st)) {
 		closep(&fd);
 		fd = -1;
-		err = open_regular(pub->path, &fd, &st);
+		err = files_open_regular(AT_FDCWD, pub->path, false, &fd, &st);
 		if (err)
 			return err;
 		if (!still_same(e, &st))

@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -33,6 +35,30 @@ struct files_writer {
 	char buffer[BUFFER_BYTES];
 	unsigned char packed[BUFFER_BYTES];
 };
+
+int files_open_regular(int dir_fd, const char *path, bool beneath, int *ret, struct stat *ret_st)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	_cleanup_(closep) int handle = beneath ? (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how)) :
+						 openat(dir_fd, path, O_PATH | O_CLOEXEC);
+	char self[32];
+	struct stat st;
+	int fd;
+
+	if (handle < 0)
+		return -errno;
+	if (fstat(handle, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	*ret_st = st;
+	return 0;
+}
 
 int files_read(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_n)
 {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "util/cleanup.h"
@@ -14,6 +15,13 @@
  * with a NUL after its ret_n bytes; ret_n may be NULL. -EFBIG: longer than max. -errno.
  */
 int files_read(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_n);
+
+/*
+ * Opens a regular file for reading; what else is there isn't opened at all: that can block or do something. beneath:
+ * dir_fd is taken as the root of the path and of all links on it. -EINVAL: no regular file, -ENOSYS: beneath is asked
+ * for where openat2 is not to be had, -errno.
+ */
+int files_open_regular(int dir_fd, const char *path, bool beneath, int *ret, struct stat *ret_st);
 
 struct files_writer_options {
 	int gzip_level;	 /* 0: plain, 1 (quick) to 9: gzip */
