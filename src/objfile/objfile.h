@@ -89,6 +89,37 @@ int objfile_open_debug(struct objfile *o, const struct objfile_search *where, st
  */
 int objfile_open_shared(const char *name, const char *build_id, const struct objfile_search *where, struct objfile **ret);
 
+/* ---- inlined functions and source lines ---- */
+
+/* One of the functions at an address. */
+struct objfile_place {
+	const char *name; /* raw: the linkage name, else the plain one; NULL: not known */
+	const char *file; /* as the debug information names it; NULL: not known */
+	const char *dir;  /* what a file that begins with no slash is relative to; NULL: not known */
+	uint32_t line;	  /* where it calls the one before, of the first: of the address. 0: not known */
+	uint64_t start;	  /* of the last one, the function itself: its first address. 0: not known */
+};
+struct objfile_source;
+/* Has the file debug information (DWARF)? */
+bool objfile_has_source(struct objfile *o);
+/*
+ * What the file's debug information says of addresses. Of the file what is needed is read at once (at most bytes_max,
+ * unpacked), so o isn't needed afterwards; of its contents what is asked for. where: for the file it shares contents
+ * with, see objfile_open_shared(). -ENOENT: it has none, -EFBIG: more than bytes_max, -EBADMSG, -errno.
+ */
+int objfile_source_new(struct objfile *o, const struct objfile_search *where, size_t bytes_max,
+		       struct objfile_source **ret);
+struct objfile_source *objfile_source_free(struct objfile_source *s);
+/*
+ * The functions at vaddr: those inlined there, innermost first, then the one that has the code, with at most ret_max
+ * the outermost of them. Of several functions with the same code the one that prefer (or NULL) is the linkage name of.
+ * Strings live as long as s. Their number; 0: nothing known. With a line only, no function, the only one has no name.
+ */
+size_t objfile_source_find(struct objfile_source *s, uint64_t vaddr, const char *prefer, struct objfile_place *ret,
+			   size_t ret_max);
+/* Bytes that it takes, an estimate; grows with what is asked. */
+size_t objfile_source_bytes(const struct objfile_source *s);
+
 /* ---- functions without a symbol ---- */
 
 /*

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * The chain at an address is the function's entry and, inside it, those of
+ * the functions inlined there, each in the one before. The line of the address
+ * belongs to the innermost; each of the others is at the line where it calls
+ * the next one.
+ *
+ * Where a debug file shares contents with another (dwz) and that can't be had,
+ * the entries whose name is there have none.
+ */
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "objfile/image.h"
+#include "objfile/objfile.h"
+#include "objfile/sections.h"
+#include "objfile/units.h"
+#include "util/bytes.h"
+#include "util/cleanup.h"
+
+#define CHAIN_MAX 64
+#define DEPTH_MAX 128
+#define BUILD_ID_MAX 64
+
+struct objfile_source {
+	struct image image, shared;
+	struct units *units;
+};
+
+DEFINE_CLEANUP(struct objfile *, objfile_free)
+DEFINE_CLEANUP(struct objfile_source *, objfile_source_free)
+
+struct objfile_source *objfile_source_free(struct objfile_source *s)
+{
+	if (!s)
+		return NULL;
+	units_free(s->units);
+	image_done(&s->image);
+	image_done(&s->shared);
+	free(s);
+	return NULL;
+}
+
+bool objfile_has_source(struct objfile *o)
+{
+	GElf_Shdr shdr;
+
+	return o && objfile_elf(o) && sections_find(objfile_elf(o), ".debug_info", &shdr);
+}
+
+/* What .gnu_debugaltlink says: the name, owned by o, and the build id in hex. -ENOENT. */
+static int shared_link(struct objfile *o, const char **ret_name, char ret_build_id[static 2 * BUILD_ID_MAX + 1])
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = sections_find(objfile_elf(o), ".gnu_debugaltlink", &shdr);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	struct bytes b;
+	uint8_t byte;
+	size_t n = 0;
+
+	if (!data || !data->d_buf)
+		return -ENOENT;
+	b = bytes_init(data->d_buf, data->d_size);
+	if (bytes_str(&b, ret_name) || bytes_left(&b) > BUILD_ID_MAX)
+		return -ENOENT;
+	for (; !bytes_u8(&b, &byte); n++)
+		sprintf(ret_build_id + 2 * n, "%02x", byte);
+	return n ? 0 : -ENOENT;
+}
+
+/* Without it nothing fails. */
+static int read_shared(struct objfile_source *s, struct objfile *o, const struct objfile_search *where, size_t bytes_max)
+{
+	_cleanup_(objfile_freep) struct objfile *shared = NULL;
+	struct objfile_search search = *where;
+	char build_id[2 * BUILD_ID_MAX + 1];
+	const char *name;
+	int err;
+
+	if (shared_link(o, &name, build_id))
+		return 0;
+	if (objfile_path(o))
+		search.path = objfile_path(o);
+	if (objfile_open_shared(name, build_id, &search, &shared))
+		return 0;
+	err = image_read(shared, bytes_max, &s->shared);
+	if (!err)
+		dwarf_setalt(s->image.dwarf, s->shared.dwarf);
+	return err == -ENOMEM || err == -EFBIG ? err : 0;
+}
+
+int objfile_source_new(struct objfile *o, const struct objfile_search *where, size_t bytes_max,
+		       struct objfile_source **ret)
+{
+	_cleanup_(objfile_source_freep) struct objfile_source *s = calloc(1, sizeof(*s));
+	int err = s ? image_read(o, bytes_max, &s->image) : -ENOMEM;
+
+	if (!err)
+		err = read_shared(s, o, where, bytes_max - s->image.read_n);
+	if (!err)
+		err = units_new(s->image.dwarf, &s->units);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+size_t objfile_source_bytes(const struct objfile_source *s)
+{
+	return s->image.read_n + s->shared.read_n + units_bytes(s->units);
+}
+
+/* What is not a function of its own but may have inlined ones inside. */
+static bool is_block(int tag)
+{
+	switch (tag) {
+	case DW_TAG_lexical_block: case DW_TAG_try_block: case DW_TAG_catch_block: case DW_TAG_with_stmt:
+		return true;
+	}
+	return false;
+}
+
+static bool may_have(Dwarf_Die *die, int tag, uint64_t vaddr)
+{
+	if (tag == DW_TAG_inlined_subroutine)
+		return dwarf_haspc(die, vaddr) == 1;
+	/* A block whose code isn't told may have any. */
+	return is_block(tag) &&
+	       (dwarf_haspc(die, vaddr) == 1 || !(dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)));
+}
+
+/* Adds the chain of inlined functions at vaddr below die, outermost first. True: found one. */
+static bool add_inlined(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *chain, size_t *n, unsigned int depth)
+{
+	Dwarf_Die child;
+
+	if (depth > DEPTH_MAX || *n == CHAIN_MAX || dwarf_child(die, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (!may_have(&child, tag, vaddr))
+			continue;
+		if (tag == DW_TAG_inlined_subroutine) {
+			chain[(*n)++] = child;
+			add_inlined(&child, vaddr, chain, n, depth + 1);
+			return true;
+		}
+		if (add_inlined(&child, vaddr, chain, n, depth + 1))
+			return true;
+	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+static uint64_t number_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attr), &value) ? 0 : value;
+}
+
+/* Where an inlined function is called. */
+static void call_place(Dwarf_Die *unit, Dwarf_Die *inlined, struct objfile_place *ret)
+{
+	uint64_t file = number_of(inlined, DW_AT_call_file), line = number_of(inlined, DW_AT_call_line);
+	Dwarf_Files *files;
+	size_t n;
+
+	if (!line || line > UINT32_MAX || dwarf_getsrcfiles(unit, &files, &n) || file >= n)
+		return;
+	ret->file = dwarf_filesrc(files, file, NULL, NULL);
+	ret->line = ret->file ? (uint32_t)line : 0;
+}
+
+static void address_place(Dwarf_Die *unit, uint64_t vaddr, struct objfile_place *ret)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	int number;
+
+	if (!line || dwarf_lineno(line, &number) || number <= 0)
+		return;
+	ret->file = dwarf_linesrc(line, NULL, NULL);
+	ret->line = ret->file ? (uint32_t)number : 0;
+}
+
+/* Where the compiler ran, if that is told as a whole path; else NULL. */
+static const char *compile_dir(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attr;
+	const char *dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+
+	return dir && *dir == '/' ? dir : NULL;
+}
+
+size_t objfile_source_find(struct objfile_source *s, uint64_t vaddr, const char *prefer, struct objfile_place *ret,
+			   size_t ret_max)
+{
+	Dwarf_Die unit, chain[CHAIN_MAX + 1]; /* outermost first */
+	size_t n = 1, skip;
+	bool has_function;
+	const char *dir;
+	uint64_t start;
+
+	if (units_find(s->units, vaddr, prefer, &unit, &chain[0], &has_function) || !ret_max)
+		return 0;
+	dir = compile_dir(&unit);
+	if (has_function)
+		add_inlined(&chain[0], vaddr, chain, &n, 0);
+	/* The outermost are kept. */
+	skip = n > ret_max ? n - ret_max : 0;
+	for (size_t i = skip; i < n; i++) {
+		size_t at = n - 1 - i;
+		struct objfile_place *p = &ret[i - skip];
+
+		*p = (struct objfile_place){ .dir = dir };
+		p->name = has_function ? units_function_name(&chain[at]) : NULL;
+		if (at == n - 1)
+			address_place(&unit, vaddr, p);
+		else
+			call_place(&unit, &chain[at + 1], p);
+	}
+	if (has_function && !dwarf_entrypc(&chain[0], &start))
+		ret[n - skip - 1].start = start;
+	return n - skip;
+}
