@@ -16,6 +16,7 @@
 #include "objfile/sections.h"
 #include "util/cleanup.h"
 
+/* Sections that functions, their names and lines are told in. */
 static bool is_needed(const char *name)
 {
 	static const char *const names[] = {
@@ -70,36 +71,42 @@ static void hide_link(struct image *image, const GElf_Shdr *shdr)
 		memset((char *)image->bytes + shdr->sh_offset, 0xff, shdr->sh_size);
 }
 
-static int read_sections(struct image *image, Elf *elf, int fd, size_t strings, size_t bytes_max)
+/* Calls f for each section that counts until it gives an error. */
+static int each_section(struct image *image, Elf *elf, int fd, size_t strings,
+			int (*f)(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr, int fd))
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr shdr;
-		GElf_Chdr chdr;
+	int err = 0;
+
+	for (Elf_Scn *scn = NULL; !err && (scn = elf_nextscn(elf, scn));) {
 		const char *name;
-		int err;
+		GElf_Shdr shdr;
 
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (name && !strcmp(name, ".gnu_debugaltlink"))
-			hide_link(image, &shdr);
-		if (!name || !is_needed(name))
-			continue;
-		if (shdr.sh_size > bytes_max - image->read_n)
-			return -EFBIG;
-		image->read_n += shdr.sh_size;
-		if (shdr.sh_flags & SHF_COMPRESSED) {
-			if (!gelf_getchdr(scn, &chdr))
-				return -EBADMSG;
-			if (chdr.ch_size > bytes_max - image->read_n)
-				return -EFBIG;
-			image->read_n += chdr.ch_size;
-		}
-		err = read_part(image, fd, shdr.sh_offset, shdr.sh_size);
-		if (err)
-			return err;
+		if (name && is_needed(name))
+			err = f(image, scn, &shdr, fd);
 	}
+	return err;
+}
+
+static int count_section(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr, int fd)
+{
+	GElf_Chdr chdr = { 0 };
+
+	(void)fd;
+	if (shdr->sh_flags & SHF_COMPRESSED && !gelf_getchdr(scn, &chdr))
+		return -EBADMSG;
+	if (__builtin_add_overflow(image->read_n, shdr->sh_size, &image->read_n) ||
+	    __builtin_add_overflow(image->read_n, chdr.ch_size, &image->read_n))
+		return -EFBIG;
 	return 0;
+}
+
+static int read_section(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr, int fd)
+{
+	(void)scn;
+	return read_part(image, fd, shdr->sh_offset, shdr->sh_size);
 }
 
 int image_read(struct objfile *o, size_t bytes_max, struct image *ret)
@@ -113,6 +120,11 @@ int image_read(struct objfile *o, size_t bytes_max, struct image *ret)
 
 	if (!elf || fd < 0 || !sections_find(elf, ".debug_info", &shdr) || elf_getshdrstrndx(elf, &strings))
 		return -ENOENT;
+	err = each_section(&image, elf, fd, strings, count_section);
+	if (!err && image.read_n > bytes_max)
+		err = -EFBIG;
+	if (err)
+		return err;
 	if (fstat(fd, &st))
 		return -errno;
 	image.bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
@@ -124,9 +136,11 @@ int image_read(struct objfile *o, size_t bytes_max, struct image *ret)
 	image.n = (size_t)st.st_size;
 	err = read_headers(&image, elf, fd, strings);
 	if (!err)
-		err = read_sections(&image, elf, fd, strings, bytes_max);
+		err = each_section(&image, elf, fd, strings, read_section);
 	if (err)
 		return err;
+	if (sections_find(elf, ".gnu_debugaltlink", &shdr))
+		hide_link(&image, &shdr);
 	image.elf = elf_memory(image.bytes, image.n);
 	image.dwarf = image.elf ? dwarf_begin_elf(image.elf, DWARF_C_READ, NULL) : NULL;
 	if (!image.dwarf)

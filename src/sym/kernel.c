@@ -63,14 +63,14 @@ void sym_kernel(struct sym *s, uint64_t addr, struct sym_frame *ret)
 		if (s->ksyms && !ksyms_lookup(s->ksyms, addr, &k)) {
 			const char *module = module_name(s, k.module);
 
-			a->name = sym_keep(s, k.name);
+			a->own.name = sym_keep(s, k.name);
 			a->module = module ? module : "[kernel]";
-			a->start = k.start;
+			a->own.start = k.start;
 			a->hidden = is_tracers_own(&k);
 		}
 	}
-	ret->name = a->name;
+	ret->name = a->own.name;
 	ret->module = a->module;
-	ret->offset = a->name ? (uint32_t)(addr - a->start) : 0;
+	ret->offset = a->own.name ? (uint32_t)(addr - a->own.start) : 0;
 	ret->hidden = a->hidden;
 }

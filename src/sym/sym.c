@@ -7,11 +7,18 @@
 #include "sym/sym.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "objfile/objfile.h"
 #include "sym/module.h"
 #include "sym/perf-map.h"
 #include "sym/state.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
+
+#define NOTES_MAX 64
 
 DEFINE_CLEANUP(struct sym *, sym_free)
 
@@ -44,6 +51,13 @@ struct sym *sym_free(struct sym *s)
 	for (size_t at = 0; s->perf_maps && map_next(s->perf_maps, &at, &pid, &p);)
 		perf_map_free((struct perf_map *)(uintptr_t)p);
 	map_free(s->perf_maps);
+	map_free(s->stored);
+	for (size_t i = 0; i < s->dir_n; i++)
+		free(s->dirs[i]);
+	free(s->dirs);
+	for (size_t i = 0; i < s->note_n; i++)
+		free(s->notes[i]);
+	free(s->notes);
 	sym_answers_free(s->kernel);
 	module_free_all(s);
 	strtab_free(s->names);
@@ -58,6 +72,40 @@ const char *sym_keep(struct sym *s, const char *name)
 	return strtab_intern(s->names, name, &id) ? NULL : strtab_str(s->names, id);
 }
 
+const char *sym_readable(struct sym *s, const char *raw)
+{
+	_cleanup_(freep) char *demangled = objfile_demangle(raw);
+
+	return sym_keep(s, demangled ? demangled : raw);
+}
+
+void sym_note(struct sym *s, const char *format, ...)
+{
+	_cleanup_(freep) char *line = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&line, format, args);
+	va_end(args);
+	if (n < 0) {
+		line = NULL;
+		return;
+	}
+	for (size_t i = 0; i < s->note_n; i++)
+		if (!strcmp(s->notes[i], line))
+			return;
+	if (s->note_n == NOTES_MAX || VEC_RESERVE(s->notes, s->note_cap, s->note_n + 1) < 0)
+		return;
+	s->notes[s->note_n++] = TAKE_PTR(line);
+}
+
+size_t sym_notes(const struct sym *s, const char *const **ret)
+{
+	*ret = (const char *const *)s->notes;
+	return s->note_n;
+}
+
 struct answer *sym_answer_add(struct map *answers, uint64_t key)
 {
 	_cleanup_(freep) struct answer *a = calloc(1, sizeof(*a));
@@ -69,9 +117,33 @@ struct answer *sym_answer_add(struct map *answers, uint64_t key)
 
 struct map *sym_answers_free(struct map *answers)
 {
-	uint64_t key, a;
+	uint64_t key, p;
 
-	for (size_t at = 0; answers && map_next(answers, &at, &key, &a);)
-		free((void *)(uintptr_t)a);
+	for (size_t at = 0; answers && map_next(answers, &at, &key, &p);) {
+		struct answer *a = (struct answer *)(uintptr_t)p;
+
+		free(a->inlined);
+		free(a);
+	}
 	return map_free(answers);
+}
+
+size_t sym_answer_frames(const struct answer *a, const struct sym_frame *frame, struct sym_frame *ret, size_t ret_max)
+{
+	size_t n = 1 + (size_t)a->inlined_n, skip = n > ret_max ? n - ret_max : 0;
+
+	for (size_t i = skip; i < n; i++) {
+		bool inlined = i < a->inlined_n;
+		const struct sym_function *f = inlined ? &a->inlined[i] : &a->own;
+		struct sym_frame one = *frame;
+
+		one.name = f->name;
+		one.file = f->file;
+		one.line = f->line;
+		one.inlined = inlined;
+		one.alias_n = f->alias_n;
+		one.offset = f->name && f->start ? (uint32_t)(frame->address - f->start) : 0;
+		ret[i - skip] = one;
+	}
+	return n - skip;
 }

@@ -8,6 +8,11 @@
  * only functions of one family (sem_wait(), sem_timedwait(), ...; of mutexes
  * also those of condition variables, which lock their mutex again), named by
  * the shortest. All else has the module and address alone.
+ *
+ * Names are those of the file's symbol tables, of its debug file (found by
+ * build id or .gnu_debuglink, see objfile.h) and of .gnu_debugdata; inlined
+ * functions and lines are known where there is debug information. One that
+ * can't be named is left out.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,12 +30,12 @@ struct sym_frame {
 	const char *build_id; /* hex, "" if none */
 	uint64_t address;     /* relative to the module as st_value counts; kernel: from _text on; absolute when module is NULL */
 	uint64_t bias;	      /* absolute - address */
-	uint32_t offset;      /* from the symbol's start */
+	uint32_t offset;      /* from the symbol's start; of an inlined one 0 */
 	bool hidden;	      /* kernel: the tracer's own (bpf_prog_*, bpf_trace_run*, __traceiter_*, trampolines) */
-	const char *file;     /* source of the address, as the debug information names it; NULL: unknown. Owned by sym */
-	uint32_t line;	      /* 0: unknown */
+	const char *file;     /* as the debug information names it; NULL: unknown. Owned by sym */
+	uint32_t line;	      /* of the address, of a frame with an inlined one before it: of that one's call. 0: unknown */
 	bool inlined;	      /* into the frame that follows, which has the same address */
-	uint32_t alias_n;     /* other function symbols with this start (identical code folded, aliases) */
+	uint32_t alias_n;     /* other names of functions with this start (identical code folded, aliases) */
 };
 
 /* ksyms may be NULL: kernel frames have no names then. Neither is owned. */
@@ -46,3 +51,24 @@ void sym_kernel(struct sym *s, uint64_t addr, struct sym_frame *ret);
  */
 size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret,
 		size_t ret_max);
+/*
+ * Debug files that lie where one would be but belong to another file or are too big: a line each, without newline.
+ * Owned by s, valid until it is next asked for something. Their number.
+ */
+size_t sym_notes(const struct sym *s, const char *const **ret);
+
+/* ---- of a recording, later or elsewhere ---- */
+
+/*
+ * For sym_stored() only. dirs are folders with copies of the recorded files or their debug files, looked into before
+ * this system; they are copied.
+ */
+int sym_open_later(const char *const *dirs, size_t dir_n, struct sym **ret);
+/*
+ * The frames of an address relative to a module, as sym_user() gave them: path and build id ("": none) are those of
+ * the recording. A file is used only if it has the build id: DIR/.build-id/xx/yyyy.debug and DIR/.build-id/xx/yyyy, DIR
+ * with the whole path, DIR/NAME, DIR/NAME.debug, then the path itself and the system's debug files; without a build id
+ * only one of dirs that has none either. address is the stack's: of a caller with return_address. 0: nothing is known.
+ */
+size_t sym_stored(struct sym *s, const char *path, const char *build_id, uint64_t address, bool return_address,
+		  struct sym_frame *ret, size_t ret_max);

@@ -46,15 +46,16 @@ size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bo
 	uint64_t lookup = addr - return_address, vaddr;
 	const struct answer *answer;
 	struct proc_mapping map;
+	struct sym_frame frame;
 	struct module *m;
 
 	if (!ret_max)
 		return 0;
 	*ret = (struct sym_frame){ .build_id = "", .address = addr };
-	if (!proc_maps_lookup(s->maps, pid, time_ns, lookup, &map))
+	if (!s->maps || !proc_maps_lookup(s->maps, pid, time_ns, lookup, &map))
 		return 1;
 	ret->module = map.name; /* lives as long as the maps */
-	m = module_get(s, &map);
+	m = module_get(s, pid, &map);
 	if (!m || !m->objfile || objfile_vaddr_of_offset(m->objfile, lookup - map.start + map.pgoff, &vaddr)) {
 		frame_without_elf(s, pid, &map, addr, lookup, ret);
 		return 1;
@@ -63,9 +64,8 @@ size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bo
 	ret->bias = lookup - vaddr;
 	ret->address = addr - ret->bias;
 	answer = module_lookup(s, m, vaddr);
-	if (answer && answer->name) {
-		ret->name = answer->name;
-		ret->offset = (uint32_t)(ret->address - answer->start);
-	}
-	return 1;
+	if (!answer)
+		return 1;
+	frame = *ret;
+	return sym_answer_frames(answer, &frame, ret, ret_max);
 }
