@@ -25,9 +25,9 @@ void build_end(void)
 
 const char *build_path(const char *name)
 {
-	static char paths[4][256];
+	static char paths[16][256];
 	static unsigned int next;
-	char *path = paths[next++ % 4];
+	char *path = paths[next++ % 16];
 
 	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
 	return path;

@@ -6,7 +6,7 @@
 /* Before the others; and as the test's last step. */
 void build_begin(void);
 void build_end(void);
-/* A path in the folder. Valid until the fourth call from here. */
+/* A path in the folder. Valid until the 16th call from here. */
 const char *build_path(const char *name);
 /* "gcc ARGS -o FOLDER/NAME" on source (language c, or c++ if args say -xc++). The path; fails the test on an error. */
 const char *build_compile(const char *name, const char *args, const char *source);

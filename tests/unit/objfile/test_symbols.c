@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "nm.h"
 #include "objfile/objfile.h"
 #include "util/cleanup.h"
 
@@ -25,27 +26,6 @@ static struct objfile *open_path(const char *path)
 	return o;
 }
 
-struct nm {
-	uint64_t value, size;
-	char type, name[2000];
-};
-
-/* The next line of nm -S output that has a size; NULL at the end. */
-static char *next_symbol(char *text, struct nm *ret)
-{
-	while (text && *text) {
-		char *end = strchr(text, '\n');
-
-		if (end)
-			*end++ = '\0';
-		if (sscanf(text, "%" SCNx64 " %" SCNx64 " %c %1999s", &ret->value, &ret->size, &ret->type,
-			   ret->name) == 4)
-			return end ? end : text + strlen(text);
-		text = end;
-	}
-	return NULL;
-}
-
 /* Every sized function of a file: its start, middle and last byte are in it or in one nested in it or the same. */
 static size_t check_all(const char *path, const char *nm_flags)
 {
@@ -56,7 +36,7 @@ static size_t check_all(const char *path, const char *nm_flags)
 	struct nm want;
 	size_t n = 0, same_name = 0;
 
-	for (char *at = text; (at = next_symbol(at, &want));) {
+	for (char *at = text; (at = nm_next(at, &want));) {
 		if (!strchr("TtWwi", want.type))
 			continue;
 		n++;
@@ -175,6 +155,37 @@ Test(symbols, every_address)
 	check_range(o, base - 16, 0, 16, NULL);
 }
 
+static uint32_t alias_n(struct objfile *o, uint64_t addr)
+{
+	struct objfile_symbol s;
+
+	cr_assert_eq(objfile_symbol(o, addr, &s), 0);
+	return s.alias_n;
+}
+
+/* For each address in libc, nm's names of functions there, each once, without versions. */
+Test(symbols, alias_numbers)
+{
+	_cleanup_(freep) char *path = build_output("gcc -print-file-name=libc.so.6 | tr -d '\\n'");
+	_cleanup_(freep) char *counts =
+		build_output("nm -D --defined-only --without-symbol-versions %s | awk '$2 ~ /[TtWwi]/ {print $1, $3}' | "
+			     "sort -u | awk '{n[$1]++} END {for (a in n) print a, n[a]}'", path);
+	_cleanup_(objfile_freep) struct objfile *o = open_path(path);
+	size_t several = 0, n = 0;
+	char *save;
+
+	for (char *line = strtok_r(counts, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		uint64_t addr;
+		uint32_t want;
+
+		cr_assert_eq(sscanf(line, "%" SCNx64 " %u", &addr, &want), 2);
+		cr_assert_eq(alias_n(o, addr), want - 1, "%s", line);
+		several += want > 1;
+		n++;
+	}
+	cr_assert(n > 1500 && several > 300, "%zu, %zu", n, several);
+}
+
 Test(symbols, one_name_an_address)
 {
 	const char *path = build_compile("x", "-xassembler -nostdlib -no-pie",
@@ -188,6 +199,10 @@ Test(symbols, one_name_an_address)
 	_cleanup_(objfile_freep) struct objfile *o = open_path(path);
 	uint64_t base = value_of(path, "_start");
 
+	cr_assert_eq(alias_n(o, base), 0);
+	cr_assert_eq(alias_n(o, base + 16), 4);
+	cr_assert_eq(alias_n(o, base + 40), 2);
+	cr_assert_eq(alias_n(o, base + 48), 1);
 	/* Weak is not local; the longest stated size holds for all. */
 	check_range(o, base, 16, 32, "wea");
 	check_range(o, base, 32, 48, "_xlong");
@@ -205,6 +220,7 @@ Test(symbols, folded_functions)
 
 	cr_assert_eq(value_of(path, "fst"), value_of(path, "second"), "gold has not folded them");
 	check_range(o, value_of(path, "second"), 0, 4, "fst");
+	cr_assert_eq(alias_n(o, value_of(path, "second")), 1);
 }
 
 /* Stripped: what is exported has a name, what was static has none, not its neighbour's. */
