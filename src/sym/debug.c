@@ -19,8 +19,6 @@
 #include "sym/module.h"
 #include "util/cleanup.h"
 
-#define SOURCE_BYTES_MAX (192u << 20) /* of all files */
-
 DEFINE_CLEANUP(struct objfile *, objfile_free)
 
 static void note_refused(void *arg, const char *path, const char *why)
@@ -61,7 +59,7 @@ void module_search_done(struct objfile_search *search)
 	closep(&search->root_fd);
 }
 
-static size_t bytes_open(const struct sym *s)
+size_t module_source_bytes(const struct sym *s)
 {
 	size_t n = 0;
 
@@ -113,8 +111,8 @@ static int open_source(struct sym *s, struct module *m)
 	module_search_init(s, m, &search);
 	err = open_debug_file(m, &search, &o);
 	while (!err) {
-		size_t used = bytes_open(s);
-		size_t left = used < SOURCE_BYTES_MAX ? SOURCE_BYTES_MAX - used : 0;
+		size_t used = module_source_bytes(s);
+		size_t left = used < s->source_bytes_max ? s->source_bytes_max - used : 0;
 
 		err = objfile_source_new(o, &search, left, &m->source);
 		if (err != -EFBIG || !close_oldest(s))
@@ -122,8 +120,8 @@ static int open_source(struct sym *s, struct module *m)
 		err = 0;
 	}
 	if (err == -EFBIG)
-		sym_note(s, "%s has more than %u MB of debug information: not used for inlined functions and lines",
-			 objfile_path(o) ? objfile_path(o) : search.path, SOURCE_BYTES_MAX >> 20);
+		sym_note(s, "%s has more than %zu MB of debug information: not used for inlined functions and lines",
+			 objfile_path(o) ? objfile_path(o) : search.path, s->source_bytes_max >> 20);
 	return err;
 }
 
@@ -133,7 +131,7 @@ size_t module_source_find(struct sym *s, struct module *m, uint64_t vaddr, const
 	if (!m->has_debug)
 		return 0;
 	/* What it took for earlier questions counts too; anew it begins small. */
-	while (bytes_open(s) > SOURCE_BYTES_MAX && close_oldest(s))
+	while (module_source_bytes(s) > s->source_bytes_max && close_oldest(s))
 		;
 	if (!m->source && open_source(s, m)) {
 		m->has_debug = false;

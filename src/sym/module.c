@@ -61,8 +61,6 @@ int module_open_file(const struct module *m, struct objfile **ret)
 		return objfile_open_path(-1, m->path, ret);
 	if (!m->file)
 		return objfile_open_vdso(ret);
-	if (m->file->fd >= 0)
-		return objfile_open_fd(m->file->fd, ret);
 	err = proc_file_open(m->file, &fd);
 	return err ? err : objfile_open_fd(fd, ret);
 }

@@ -48,3 +48,5 @@ void module_search_done(struct objfile_search *search);
 /* What debug information says of vaddr: see objfile_source_find(). Strings live until the next call. */
 size_t module_source_find(struct sym *s, struct module *m, uint64_t vaddr, const char *prefer,
 			  struct objfile_place *ret, size_t ret_max);
+/* What all debug information that is open takes. */
+size_t module_source_bytes(const struct sym *s);

@@ -42,7 +42,8 @@ struct sym {
 	size_t dir_n;
 	char **notes;
 	size_t note_n, note_cap;
-	uint64_t clock; /* counts uses of debug information */
+	uint64_t clock;		 /* counts uses of debug information */
+	size_t source_bytes_max; /* of debug information that is open, of all files */
 };
 
 /* The same bytes, owned by s; NULL when there is no memory. */

@@ -19,6 +19,7 @@
 #include "util/vec.h"
 
 #define NOTES_MAX 64
+#define SOURCE_BYTES_MAX (192u << 20)
 
 DEFINE_CLEANUP(struct sym *, sym_free)
 
@@ -31,6 +32,7 @@ int sym_new(const struct proc_maps *maps, const struct ksyms *ksyms, struct sym 
 		return -ENOMEM;
 	s->maps = maps;
 	s->ksyms = ksyms;
+	s->source_bytes_max = SOURCE_BYTES_MAX;
 	err = strtab_new(&s->names);
 	if (!err)
 		err = map_new(&s->kernel);

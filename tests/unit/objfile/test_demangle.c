@@ -51,6 +51,46 @@ Test(demangle, rust_v0)
 	      "PendingPredicateObligation>>::register_obligation_at");
 }
 
+/* All functions of a program of rustc's, in a scheme of its own and its standard library's. */
+static void check_rustc(const char *options)
+{
+	static const char source[] =
+		"trait Run { fn run(&self, f: &dyn Fn(u32) -> u32) -> u32; }\n"
+		"struct W<T>(T);\n"
+		"impl<T: Copy + Into<u64>> Run for W<T> {\n"
+		"\t#[inline(never)] fn run(&self, f: &dyn Fn(u32) -> u32) -> u32 { f(self.0.into() as u32) } }\n"
+		"#[inline(never)] fn apply<F: Fn(u32) -> u32>(f: F, x: u32) -> u32 { f(x) + 1 }\n"
+		"fn main() { let n = std::env::args().count() as u32;\n"
+		"\tprintln!(\"{}\", W(n).run(&|x| apply(|y| y * 3, x)) + W(n as u8).run(&|x| x + 1)); }\n";
+	_cleanup_(fclosep) FILE *f = fopen(build_path("g.rs"), "we");
+	_cleanup_(freep) char *names = NULL;
+	size_t n = 0, closures = 0, generic = 0;
+	char *save;
+
+	fputs(source, f);
+	fclose(TAKE_PTR(f));
+	build_run("RUSTC_BOOTSTRAP=1 rustc --crate-name gen -C opt-level=0 %s -o %s %s", options, build_path("g"), build_path("g.rs"));
+	names = build_output("nm %s | awk '$2 ~ /[Tt]/ && $3 ~ /^(_R|_ZN)/ {print $3}'", build_path("g"));
+	for (char *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save)) {
+		_cleanup_(freep) char *got = objfile_demangle(name);
+
+		cr_assert(got && strncmp(got, "_R", 2) && !strstr(got, "_ZN") && !strstr(got, "17h"), "%s: %s", name,
+			  got);
+		n++;
+		closures += !strncmp(got, "gen::main::{", strlen("gen::main::{")) && strstr(got, "closure");
+		generic += strstr(got, "gen::W<") && strstr(got, "gen::Run>::run");
+	}
+	cr_assert(n > 100 && closures >= 1 && generic >= 2, "%s: %zu, %zu, %zu", options, n, closures, generic);
+}
+
+Test(demangle, rustc, .init = build_begin, .fini = build_end)
+{
+	if (system("rustc --version >/dev/null 2>&1"))
+		cr_skip_test("no rustc");
+	check_rustc("-C symbol-mangling-version=v0");
+	check_rustc("-Z unstable-options -C symbol-mangling-version=legacy");
+}
+
 Test(demangle, others_are_left_alone)
 {
 	static const char *const names[] = { "", "main", "_Z", "_R", "_ZN", "_start", "_RNv", "pthread_cond_wait",

@@ -83,6 +83,28 @@ static void names_of(const struct target *t, const uint64_t *frames, size_t n, c
 	}
 }
 
+/* Do names begin with those wanted? A "?" is any name: libc's static functions have one where its debug file is. */
+static bool begins(const char *names, const char *want)
+{
+	for (; *want; want++, names++) {
+		if (*want == '?')
+			names += strcspn(names, " ") - 1;
+		else if (*want != *names)
+			return false;
+	}
+	return true;
+}
+
+static bool contains(const char *names, const char *want)
+{
+	while (!begins(names, want)) {
+		names = strchr(names, ' ');
+		if (!names++)
+			return false;
+	}
+	return true;
+}
+
 static void check(const char *flags, const char *arg, int other_thread, const char *want_names)
 {
 	const char *path = build_compile("prog", flags, source);
@@ -102,7 +124,7 @@ static void check(const char *flags, const char *arg, int other_thread, const ch
 	cr_assert_eq(n, want_n, "%s: %zu frames, libdwfl has %zu: %s", arg, n, want_n, names);
 	for (size_t i = 0; i < n; i++)
 		cr_assert_eq(got[i], want[i], "%s: frame %zu: %s", arg, i, names);
-	cr_assert_not_null(strstr(names, want_names), "%s: no \"%s\" in: %s", arg, want_names, names);
+	cr_assert(contains(names, want_names), "%s: no \"%s\" in: %s", arg, want_names, names);
 }
 
 #define FLAGS "-O2 -fomit-frame-pointer -pthread"
