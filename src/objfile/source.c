@@ -131,24 +131,33 @@ static bool may_have(Dwarf_Die *die, int tag, uint64_t vaddr)
 	       (dwarf_haspc(die, vaddr) == 1 || !(dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)));
 }
 
-/* Adds the chain of inlined functions at vaddr below die, outermost first. True: found one. */
-static bool add_inlined(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *chain, size_t *n, unsigned int depth)
+struct chain {
+	Dwarf_Die v[CHAIN_MAX]; /* outermost first */
+	size_t n;
+	Dwarf_Off last; /* of the entries seen: they come in the order of the file, unless it is damaged */
+};
+
+/* Adds the inlined functions at vaddr below die. True: there is one. */
+static bool add_inlined(struct chain *c, Dwarf_Die *die, uint64_t vaddr, unsigned int depth)
 {
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MAX || *n == CHAIN_MAX || dwarf_child(die, &child))
+	if (depth > DEPTH_MAX || c->n == CHAIN_MAX || dwarf_child(die, &child))
 		return false;
 	do {
 		int tag = dwarf_tag(&child);
 
+		if (dwarf_dieoffset(&child) <= c->last)
+			return false;
+		c->last = dwarf_dieoffset(&child);
 		if (!may_have(&child, tag, vaddr))
 			continue;
 		if (tag == DW_TAG_inlined_subroutine) {
-			chain[(*n)++] = child;
-			add_inlined(&child, vaddr, chain, n, depth + 1);
+			c->v[c->n++] = child;
+			add_inlined(c, &child, vaddr, depth + 1);
 			return true;
 		}
-		if (add_inlined(&child, vaddr, chain, n, depth + 1))
+		if (add_inlined(c, &child, vaddr, depth + 1))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));
 	return false;
@@ -198,17 +207,21 @@ static const char *compile_dir(Dwarf_Die *unit)
 size_t objfile_source_find(struct objfile_source *s, uint64_t vaddr, const char *prefer, struct objfile_place *ret,
 			   size_t ret_max)
 {
-	Dwarf_Die unit, chain[CHAIN_MAX + 1]; /* outermost first */
-	size_t n = 1, skip;
+	struct chain chain = { .n = 1 };
+	size_t n, skip;
+	Dwarf_Die unit;
 	bool has_function;
 	const char *dir;
 	uint64_t start;
 
-	if (units_find(s->units, vaddr, prefer, &unit, &chain[0], &has_function) || !ret_max)
+	if (units_find(s->units, vaddr, prefer, &unit, &chain.v[0], &has_function) || !ret_max)
 		return 0;
 	dir = compile_dir(&unit);
-	if (has_function)
-		add_inlined(&chain[0], vaddr, chain, &n, 0);
+	if (has_function) {
+		chain.last = dwarf_dieoffset(&chain.v[0]);
+		add_inlined(&chain, &chain.v[0], vaddr, 0);
+	}
+	n = chain.n;
 	/* The outermost are kept. */
 	skip = n > ret_max ? n - ret_max : 0;
 	for (size_t i = skip; i < n; i++) {
@@ -216,13 +229,13 @@ size_t objfile_source_find(struct objfile_source *s, uint64_t vaddr, const char 
 		struct objfile_place *p = &ret[i - skip];
 
 		*p = (struct objfile_place){ .dir = dir };
-		p->name = has_function ? units_function_name(&chain[at]) : NULL;
+		p->name = has_function ? units_function_name(&chain.v[at]) : NULL;
 		if (at == n - 1)
 			address_place(&unit, vaddr, p);
 		else
-			call_place(&unit, &chain[at + 1], p);
+			call_place(&unit, &chain.v[at + 1], p);
 	}
-	if (has_function && !dwarf_entrypc(&chain[0], &start))
+	if (has_function && !dwarf_entrypc(&chain.v[0], &start))
 		ret[n - skip - 1].start = start;
 	return n - skip;
 }

@@ -36,7 +36,7 @@ struct ranges {
 
 struct units {
 	Dwarf *dwarf;
-	struct ranges all; /* of units; */
+	struct ranges all; /* of units */
 	bool all_read;
 	struct map *functions; /* offset of a unit's entry -> struct ranges */
 	size_t bytes;
@@ -157,8 +157,11 @@ static bool may_hold_functions(int tag)
 	return false;
 }
 
-/* The functions among the entries below die. */
-static int add_functions(struct ranges *r, Dwarf_Die *die, unsigned int depth)
+/*
+ * The functions among the entries below die. Entries come in the order of the
+ * file; in a damaged one a sibling may lie before, and the walk has no end.
+ */
+static int add_functions(struct ranges *r, Dwarf_Die *die, Dwarf_Off *last, unsigned int depth)
 {
 	Dwarf_Die child;
 	int err = 0;
@@ -168,10 +171,13 @@ static int add_functions(struct ranges *r, Dwarf_Die *die, unsigned int depth)
 	do {
 		int tag = dwarf_tag(&child);
 
+		if (dwarf_dieoffset(&child) <= *last)
+			break;
+		*last = dwarf_dieoffset(&child);
 		if (tag == DW_TAG_subprogram)
 			err = add_ranges(r, &child);
 		if (!err && may_hold_functions(tag))
-			err = add_functions(r, &child, depth + 1);
+			err = add_functions(r, &child, last, depth + 1);
 	} while (!err && !dwarf_siblingof(&child, &child));
 	return err;
 }
@@ -180,6 +186,7 @@ static int functions_of(struct units *u, Dwarf_Die *unit, const struct ranges **
 {
 	_cleanup_(ranges_freep) struct ranges *r = map_get_ptr(u->functions, dwarf_dieoffset(unit));
 	Dwarf_Lines *lines;
+	Dwarf_Off last;
 	size_t line_n;
 	int err;
 
@@ -190,7 +197,8 @@ static int functions_of(struct units *u, Dwarf_Die *unit, const struct ranges **
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	err = add_functions(r, unit, 0);
+	last = dwarf_dieoffset(unit);
+	err = add_functions(r, unit, &last, 0);
 	if (!err)
 		err = map_put_ptr(u->functions, dwarf_dieoffset(unit), r);
 	if (err)

@@ -115,3 +115,67 @@ Test(damaged, random_bits)
 	/* Most of the hits don't matter: if nearly nothing could be read, this tests nothing. */
 	cr_assert_gt(whole, 300);
 }
+
+/* Functions of x.so, inlined ones too, by its debug information; 1 if there are some. */
+static int use_source(const unsigned char *bytes, size_t n, uint64_t from, uint64_t to)
+{
+	_cleanup_(closep) int fd = memfd_create("damaged", MFD_CLOEXEC);
+	struct objfile_search where = { .path = "/x.so", .root_fd = -1 };
+	_cleanup_(objfile_freep) struct objfile *o = NULL;
+	struct objfile_source *s;
+	struct objfile_place p[32];
+	size_t names = 0;
+
+	cr_assert_eq(write(fd, bytes, n), (ssize_t)n);
+	if (objfile_open_fd(fd, &o) || objfile_source_new(o, &where, 16 << 20, &s))
+		return 0;
+	for (uint64_t vaddr = from; vaddr < to; vaddr += 3) {
+		size_t place_n = objfile_source_find(s, vaddr, "shown", p, 32);
+
+		cr_assert_leq(place_n, 32);
+		for (size_t i = 0; i < place_n; i++)
+			names += (p[i].name ? strlen(p[i].name) : 0) + (p[i].file ? strlen(p[i].file) : 0);
+	}
+	objfile_source_free(s);
+	return names > 0;
+}
+
+static uint64_t number(const char *command, const char *path)
+{
+	_cleanup_(freep) char *text = build_output(command, path);
+
+	return strtoull(text, NULL, 16);
+}
+
+Test(damaged, debug_information, .timeout = 280)
+{
+	static const char inlines[] =
+		"extern int getppid(void);\n#define IN static inline __attribute__((always_inline))\n"
+		"IN int a(int x){return getppid()+x;} IN int b(int x){{int y=a(x);return y*a(y);}} IN int c(int x){return b(x)+a(x);}\n"
+		"int shown(int x){return c(x)+b(x);} int shown2(int x){return c(x)-a(x);}\n";
+	const char *path = build_compile("x.so", "-g -O2 -shared -fPIC", inlines);
+	_cleanup_(freep) unsigned char *bytes = NULL;
+	_cleanup_(freep) unsigned char *copy = NULL;
+	uint64_t from = number("readelf -SW %s | awk '$2 == \".debug_aranges\" || $3 == \".debug_aranges\" "
+			       "{sub(/.*PROGBITS/, \"\"); print $2}'", path);
+	uint64_t to = number("readelf -SW %s | awk '/ \\.symtab /{sub(/.*SYMTAB/, \"\"); print $2}'", path);
+	uint64_t shown = number("nm %s | awk '$3 == \"shown\" {print $1}'", path);
+	int whole = 0;
+	size_t n;
+
+	bytes = build_read(path, &n);
+	copy = malloc(n);
+	cr_assert(from && from < to && to < n, "%lx %lx", from, to);
+	cr_assert_eq(use_source(bytes, n, shown, shown + 200), 1);
+	srand(12);
+	for (int i = 0; i < 3000; i++) {
+		memcpy(copy, bytes, n);
+		for (int hits = 1 + rand() % 8; hits; hits--) {
+			size_t at = from + (size_t)rand() % (to - from);
+
+			copy[at] = rand() % 2 ? (unsigned char)rand() : copy[at] ^ (unsigned char)(1 << rand() % 8);
+		}
+		whole += use_source(copy, n, shown, shown + 200);
+	}
+	cr_assert_gt(whole, 1000);
+}
