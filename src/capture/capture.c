@@ -649,6 +649,15 @@ static void leave_wait(struct capture *c)
 	}
 }
 
+static void notes_tell(struct capture *c)
+{
+	const char *const *notes;
+	size_t n = resolve_notes(c->resolve, &notes);
+
+	for (size_t i = 0; i < n; i++)
+		line_add(c, notes[i]);
+}
+
 int capture_stop(struct capture *c)
 {
 	uint64_t end;
@@ -668,6 +677,7 @@ int capture_stop(struct capture *c)
 	losses_by_cpu(c);
 	tables_tell(c);
 	err = drain(c, true);
+	notes_tell(c);
 	closed = assemble_finish(c->assemble, end);
 	c->model->integrity.lost_unprocessed += rings_damaged(c->rings);
 	return err ? err : closed;

@@ -106,3 +106,5 @@ int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns);
 int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2]);
 /* Why kernel names are missing, NULL if they are not. */
 const char *resolve_kernel_problem(const struct resolve *r);
+/* Files that could have given names but were not used, a line each; for when all stacks are resolved. Their number. */
+size_t resolve_notes(const struct resolve *r, const char *const **ret);

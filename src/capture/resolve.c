@@ -399,3 +399,8 @@ const char *resolve_kernel_problem(const struct resolve *r)
 		       "kernel addresses are hidden (kernel.kptr_restrict): kernel frames have no names" :
 		       "/proc/kallsyms can't be read: kernel frames have no names";
 }
+
+size_t resolve_notes(const struct resolve *r, const char *const **ret)
+{
+	return sym_notes(r->sym, ret);
+}
