@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -33,6 +34,7 @@
 
 struct file {
 	struct proc_file pub; /* first: proc_file_open goes from it to this */
+	pthread_mutex_t *lock; /* of what follows and of pub.fd: a file may be opened late, when others know it */
 	uint32_t pid;	      /* the process it was first seen in */
 	dev_t dev;	      /* as stat gave it when it was opened; 0: never opened */
 	off_t size;
@@ -46,6 +48,7 @@ struct dev_pair {
 };
 
 struct maps_files {
+	pthread_mutex_t lock;
 	struct map *by_ino; /* to the newest file of that inode number */
 	struct dev_pair pairs[DEV_PAIRS_MAX];
 	size_t pair_n;
@@ -71,6 +74,7 @@ int maps_files_new(struct maps_files **ret)
 
 	if (!f)
 		return -ENOMEM;
+	pthread_mutex_init(&f->lock, NULL);
 	err = map_new(&f->by_ino);
 	if (err)
 		return err;
@@ -93,6 +97,7 @@ struct maps_files *maps_files_free(struct maps_files *f)
 		}
 	}
 	map_free(f->by_ino);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
 	return NULL;
 }
@@ -178,12 +183,14 @@ static void file_open(struct maps_files *f, struct file *e, const struct maps_si
 
 	if (open_sighting(f, seen, &fd, &st))
 		return;
+	pthread_mutex_lock(&f->lock);
 	e->pid = seen->pid;
 	e->dev = st.st_dev;
 	e->size = st.st_size;
 	e->mtime = st.st_mtim;
 	if (!near_limit(fd))
 		e->pub.fd = TAKE_FD(fd);
+	pthread_mutex_unlock(&f->lock);
 }
 
 int maps_files_get(struct maps_files *f, const struct maps_sighting *seen, const struct proc_file **ret)
@@ -207,6 +214,7 @@ int maps_files_get(struct maps_files *f, const struct maps_sighting *seen, const
 	if (!fresh)
 		return -ENOMEM;
 	fresh->pub = (struct proc_file){ .maj = seen->maj, .min = seen->min, .ino = seen->ino, .fd = -1 };
+	fresh->lock = &f->lock;
 	fresh->pid = seen->pid;
 	fresh->pub.path = strdup(seen->path);
 	if (!fresh->pub.path)
@@ -227,30 +235,45 @@ static bool still_same(const struct file *e, const struct stat *st)
 	       st->st_mtim.tv_sec == e->mtime.tv_sec && st->st_mtim.tv_nsec == e->mtime.tv_nsec;
 }
 
+/* What is known of the file, in *ret; a new descriptor of the open one, or -1 if it isn't held. */
+static int file_state(const struct file *e, struct file *ret, int *ret_fd)
+{
+	int fd = -1, err = 0;
+
+	pthread_mutex_lock(e->lock);
+	*ret = *e;
+	if (e->pub.fd >= 0) {
+		fd = fcntl(e->pub.fd, F_DUPFD_CLOEXEC, 3);
+		err = fd < 0 ? -errno : 0;
+	}
+	pthread_mutex_unlock(e->lock);
+	*ret_fd = fd;
+	return err;
+}
+
 int proc_file_open(const struct proc_file *pub, int *ret)
 {
-	const struct file *e = (const struct file *)pub;
 	_cleanup_(closep) int fd = -1;
+	struct file e;
 	struct stat st;
-	int err;
+	int err = file_state((const struct file *)pub, &e, &fd);
 
-	if (pub->fd >= 0) {
-		fd = fcntl(pub->fd, F_DUPFD_CLOEXEC, 3);
-		if (fd < 0)
-			return -errno;
+	if (err)
+		return err;
+	if (fd >= 0) {
 		*ret = TAKE_FD(fd);
 		return 0;
 	}
-	if (!e->dev || pub->path[0] != '/')
+	if (!e.dev || pub->path[0] != '/')
 		return -ENOENT;
-	err = open_in_root(e->pid, pub->path, &fd, &st);
-	if (err || !still_same(e, &st)) {
+	err = open_in_root(e.pid, pub->path, &fd, &st);
+	if (err || !still_same(&e, &st)) {
 		closep(&fd);
 		fd = -1;
 		err = files_open_regular(AT_FDCWD, pub->path, false, &fd, &st);
 		if (err)
 			return err;
-		if (!still_same(e, &st))
+		if (!still_same(&e, &st))
 			return -ESTALE;
 	}
 	*ret = TAKE_FD(fd);

@@ -204,14 +204,32 @@ static void cut_past(struct image *i, struct proc_mapping *n)
 	}
 }
 
-int image_add(struct image *i, struct proc_mapping map)
+/* Does m begin or end inside n, to stay there when n comes before it? *ret is where. */
+static bool edge_inside(const struct proc_mapping *m, const struct proc_mapping *n, uint64_t *ret)
+{
+	if (m->from_ns <= n->from_ns || !overlaps(m, n))
+		return false;
+	*ret = m->start > n->start ? m->start : m->end;
+	return *ret > n->start && *ret < n->end;
+}
+
+/* Where a late record is to be cut in two, since only one part of it is known to have been replaced later. */
+static bool late_edge(const struct image *i, const struct proc_mapping *n, uint64_t *ret)
+{
+	for (size_t at = live_above(&i->live, n->start); at < i->live.n && overlaps(&i->live.v[at], n); at++)
+		if (edge_inside(&i->live.v[at], n, ret))
+			return true;
+	for (size_t at = past_after(&i->past, n->from_ns); at < i->past.n; at++)
+		if (edge_inside(&i->past.v[at], n, ret))
+			return true;
+	return false;
+}
+
+/* As image_add(), of a mapping that later ones cover whole or not at all. */
+static int add_uncut(struct image *i, struct proc_mapping map)
 {
 	size_t overlap_n = 0, past_n = 0;
 
-	if (map.start >= map.end)
-		return -EINVAL;
-	if (map.from_ns < i->from_ns)
-		map.from_ns = i->from_ns;
 	map.until_ns = i->until_ns;
 	if (map.from_ns >= map.until_ns)
 		return 0;
@@ -231,6 +249,21 @@ int image_add(struct image *i, struct proc_mapping map)
 	else
 		past_insert(i, &map);
 	return 0;
+}
+
+int image_add(struct image *i, struct proc_mapping map)
+{
+	uint64_t edge;
+	int err;
+
+	if (map.start >= map.end)
+		return -EINVAL;
+	if (map.from_ns < i->from_ns)
+		map.from_ns = i->from_ns;
+	if (!late_edge(i, &map, &edge))
+		return add_uncut(i, map);
+	err = image_add(i, part(&map, map.start, edge));
+	return err ? err : image_add(i, part(&map, edge, map.end));
 }
 
 int image_end_live(struct image *i, size_t index, uint64_t time_ns)

@@ -17,6 +17,7 @@ struct image {
 	struct mapping_vec live;    /* held to the image's end: by address, none overlaps another */
 	struct mapping_vec past;    /* unmapped or replaced before that: by until_ns */
 	struct image *older;	    /* of the same PID, or NULL */
+	bool headless;		    /* it began with a record of a mapping: its fork was not told (yet) */
 };
 
 int image_new(uint64_t from_ns, uint64_t until_ns, struct image **ret);
@@ -24,7 +25,7 @@ struct image *image_free(struct image *i);
 /*
  * From map->from_ns on map is what is there; what it overlaps ends then. What
  * is known to have been mapped there later stays (records may come late).
- * map->until_ns is set by this. -ENOMEM changes nothing that can be seen.
+ * map->until_ns is set by this. -ENOMEM: nothing of it, or a part, was added.
  */
 int image_add(struct image *i, struct proc_mapping map);
 /* Is map, or a longer mapping of the same bytes, live? */

@@ -34,6 +34,7 @@ struct process {
 struct proc_maps {
 	pthread_mutex_t lock; /* of all below: one thread writes, others look up */
 	struct map *processes; /* by PID */
+	uint64_t version;
 	struct maps_files *files;
 	struct strtab *names; /* of mappings without a file */
 };
@@ -163,6 +164,7 @@ static int image_begin(struct process *p, uint64_t time_ns, struct image **ret)
 static int image_for(struct process *p, uint64_t time_ns, struct image **ret)
 {
 	struct image *i = image_at(p, time_ns), *later = NULL;
+	int err;
 
 	if (i) {
 		*ret = i;
@@ -174,12 +176,16 @@ static int image_for(struct process *p, uint64_t time_ns, struct image **ret)
 		*ret = later;
 		return 0;
 	}
-	return image_begin(p, time_ns, ret);
+	err = image_begin(p, time_ns, ret);
+	if (!err)
+		(*ret)->headless = true;
+	return err;
 }
 
 /* Records come a little late and out of order: the latest counts. */
-static void changed(struct process *p, uint64_t time_ns)
+static void changed(struct proc_maps *m, struct process *p, uint64_t time_ns)
 {
+	m->version++;
 	if (p->changed_ns < time_ns)
 		p->changed_ns = time_ns;
 }
@@ -285,8 +291,10 @@ static int snapshot_take(struct proc_maps *m, uint32_t pid, uint64_t from_ns, st
 	/* What is there now is the newest's, also when the asked time lies in an earlier one. */
 	if (p->newest && from_ns < p->newest->from_ns)
 		from_ns = p->newest->from_ns;
-	changed(p, from_ns);
+	changed(m, p, from_ns);
 	err = image_for(p, from_ns, &image);
+	if (!err)
+		image->headless = false; /* all of it is seen */
 	if (!err)
 		err = end_missing(image, from_ns, now);
 	for (size_t i = 0; !err && i < now->live.n; i++) {
@@ -327,7 +335,7 @@ static int mapping_put(struct proc_maps *m, uint32_t pid, struct proc_mapping ma
 		err = image_for(p, map.from_ns, &image);
 	if (err)
 		return err;
-	changed(p, map.from_ns);
+	changed(m, p, map.from_ns);
 	return image_add(image, map);
 }
 
@@ -353,6 +361,25 @@ int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t 
 	return mapping_put(m, pid, map);
 }
 
+/*
+ * The image of a process that begins at time_ns. Records of its mappings that
+ * overtook the fork's have made one already, which then began earlier than it
+ * seemed to.
+ */
+static int image_fork(struct process *p, uint64_t time_ns, struct image **ret)
+{
+	struct image *later = NULL;
+
+	for (struct image *i = p->newest; i && i->from_ns > time_ns; i = i->older)
+		later = i;
+	if (!later || !later->headless || image_at(p, time_ns))
+		return image_begin(p, time_ns, ret);
+	later->from_ns = time_ns;
+	later->headless = false;
+	*ret = later;
+	return 0;
+}
+
 int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t time_ns)
 {
 	SCOPE_LOCK(m);
@@ -365,9 +392,9 @@ int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t 
 		return -EINVAL;
 	err = process_get(m, pid, &p);
 	if (!err)
-		err = image_begin(p, time_ns, &image);
+		err = image_fork(p, time_ns, &image);
 	if (!err)
-		changed(p, time_ns);
+		changed(m, p, time_ns);
 	for (size_t i = 0; !err && have && i < have->live.n + have->past.n; i++) {
 		struct proc_mapping map =
 			i < have->live.n ? have->live.v[i] : have->past.v[i - have->live.n];
@@ -397,7 +424,7 @@ void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns)
 	struct image *image;
 
 	if (!process_get(m, pid, &p)) {
-		changed(p, time_ns);
+		changed(m, p, time_ns);
 		if (!image_begin(p, time_ns, &image))
 			return;
 	}
@@ -436,6 +463,39 @@ uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid)
 	const struct process *p = map_get_ptr(m->processes, pid);
 
 	return p ? p->changed_ns : 0;
+}
+
+uint64_t proc_maps_version(const struct proc_maps *m)
+{
+	return m->version;
+}
+
+/* The mapping of addr in an image that may be none. */
+static const struct proc_mapping *mapping_in(const struct image *i, uint64_t time_ns, uint64_t addr)
+{
+	return i ? image_find(i, time_ns, addr) : NULL;
+}
+
+static bool means_same(const struct proc_mapping *a, const struct proc_mapping *b)
+{
+	if (a == b || !a || !b)
+		return a == b;
+	if (a->file || b->file)
+		return a->file == b->file && a->pgoff - a->start == b->pgoff - b->start;
+	return !strcmp(a->name, b->name);
+}
+
+bool proc_maps_same(const struct proc_maps *m, uint32_t pid, uint64_t a_ns, uint64_t b_ns, const uint64_t *addrs,
+		    size_t n)
+{
+	SCOPE_LOCK(m);
+	const struct process *p = map_get_ptr(m->processes, pid);
+	const struct image *a = p ? image_at(p, a_ns) : NULL, *b = p ? image_at(p, b_ns) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (!means_same(mapping_in(a, a_ns, addrs[i]), mapping_in(b, b_ns, addrs[i])))
+			return false;
+	return true;
 }
 
 static int by_start(const void *pa, const void *pb)

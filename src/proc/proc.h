@@ -72,7 +72,7 @@ struct proc_file {
 	uint32_t maj, min;
 	uint64_t ino;
 	char *path;	/* as the target saw it, without " (deleted)" */
-	int fd;		/* open for reading, or -1: could not be opened in time */
+	int fd;		/* for the writing thread: open for reading, or -1: could not be opened in time, or there are too many */
 	void *objfile;	/* for the owner of the object-file cache; set and freed by sym/ */
 };
 
@@ -91,7 +91,10 @@ int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns);
 /* A record of a new executable mapping. Cuts what it overlaps. pid's root is used to open the file. */
 int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
 		  uint32_t maj, uint32_t min, uint64_t ino, const char *path);
-/* A new process starts with its parent's mappings. */
+/*
+ * A new process starts with its parent's mappings. Its own first records may have come before this: they go on
+ * holding.
+ */
 int proc_maps_fork(struct proc_maps *m, uint32_t pid, uint32_t parent, uint64_t time_ns);
 /* exec: everything mapped before ends. */
 void proc_maps_exec(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
@@ -103,12 +106,20 @@ void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
 bool proc_maps_lookup(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr, struct proc_mapping *ret);
 /* When a mapping of the process was last made, as far as is known: later than that addresses mean what they mean now. */
 uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid);
+/* For the writing thread: counts what was written, of all processes. The same number: nothing has changed. */
+uint64_t proc_maps_version(const struct proc_maps *m);
+/*
+ * Did each of n addresses mean the same at both times: the same place of the same file, the same memory without a
+ * file, or nothing that is known? For any thread.
+ */
+bool proc_maps_same(const struct proc_maps *m, uint32_t pid, uint64_t a_ns, uint64_t b_ns, const uint64_t *addrs,
+		    size_t n);
 /* For the writing thread: likewise; NULL: none known. Valid until the maps are next written to. */
 const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr);
 /*
  * A new descriptor for a file that was mapped: of the open one, else by path
  * again if there still is the same file. Not to be asked for a file of another
- * struct proc_maps. -ESTALE when another file is there now, -errno.
+ * struct proc_maps. For any thread. -ESTALE when another file is there now, -errno.
  */
 int proc_file_open(const struct proc_file *f, int *ret);
 /* All mappings that held at time_ns, by address: calls f for each until it gives non-zero, which is given back. */

@@ -71,11 +71,8 @@ struct objects *objects_free(struct objects *o)
 static int open_file(const struct proc_file *file, struct objfile **ret)
 {
 	_cleanup_(closep) int fd = -1;
-	int err;
+	int err = proc_file_open(file, &fd);
 
-	if (file->fd >= 0)
-		return objfile_open_fd(file->fd, ret);
-	err = proc_file_open(file, &fd);
 	return err ? err : objfile_open_fd(fd, ret);
 }
 

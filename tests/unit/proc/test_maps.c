@@ -101,6 +101,14 @@ Test(maps, late_records)
 	check(PID, 25, 0x11000, "/b", 0);
 	check(PID, 25, 0x13000, "/a", 0x3000);
 	check(PID, 30, 0x11000, "/c", 0x1000);
+	/* what only a part of it is known to have been replaced of, stays in the rest */
+	add(PID, 12, 0xf000, 16, 0, "/e");
+	check(PID, 12, 0x11000, "/e", 0x2000);
+	check(PID, 20, 0x10000, "/e", 0x1000);
+	check(PID, 20, 0x11000, "/b", 0);
+	check(PID, 39, 0xf000, "/e", 0);
+	check(PID, 39, 0x10000, "/c", 0);
+	check(PID, 39, 0x14000, "/e", 0x5000);
 	proc_maps_exit(maps, PID, 40);
 	add(PID, 35, 0x50000, 1, 0, "/d");
 	check(PID, 34, 0x50000, NULL, 0);
@@ -148,6 +156,67 @@ Test(maps, exec_ends_everything)
 	check(PID, 32, 0x30000, "/c", 0);
 	check(PID, 33, 0x20000, "/d", 0);
 	check(PID, 32, 0x20000, NULL, 0);
+}
+
+/* The first records of a forked process may be read before its fork is. */
+Test(maps, records_before_the_fork)
+{
+	add(PID, 5, 0x20000, 4, 0, "/p");
+	add(PID, 5, 0x30000, 1, 0, "/q");
+	add(PID + 1, 32, 0x40000, 1, 0, "/own");
+	add(PID + 1, 33, 0x21000, 1, 0, "/over");
+	cr_assert_eq(proc_maps_fork(maps, PID + 1, PID, 30), 0);
+	check(PID + 1, 29, 0x20000, NULL, 0);
+	check(PID + 1, 30, 0x21000, "/p", 0x1000);
+	check(PID + 1, 31, 0x40000, NULL, 0);
+	check(PID + 1, 40, 0x40000, "/own", 0);
+	check(PID + 1, 40, 0x20000, "/p", 0);
+	check(PID + 1, 40, 0x30000, "/q", 0);
+	check(PID + 1, 40, 0x21000, "/over", 0);
+	/* With an exec between, what came first belongs to the new program. */
+	add(PID + 2, 53, 0x40000, 1, 0, "/own");
+	proc_maps_exec(maps, PID + 2, 52);
+	cr_assert_eq(proc_maps_fork(maps, PID + 2, PID, 50), 0);
+	check(PID + 2, 51, 0x20000, "/p", 0);
+	check(PID + 2, 52, 0x20000, NULL, 0);
+	check(PID + 2, 60, 0x20000, NULL, 0);
+	check(PID + 2, 60, 0x40000, "/own", 0);
+}
+
+Test(maps, what_means_the_same)
+{
+	const uint64_t both[] = { 0x10000, 0x20010 }, first[] = { 0x10000 }, none[] = { 0x90000 };
+	uint64_t version;
+
+	add(PID, 10, 0x10000, 4, 0, "/a");
+	add(PID, 10, 0x20000, 4, 0, "/b");
+	add(PID, 10, 0x50000, 4, 0, "//anon");
+	version = proc_maps_version(maps);
+	cr_assert(proc_maps_same(maps, PID, 10, 19, both, 2));
+	cr_assert(proc_maps_same(maps, PID, 10, 99, none, 1), "nothing known at either time");
+	cr_assert_eq(proc_maps_version(maps), version, "asking changed something");
+	add(PID, 20, 0x20000, 4, 0, "/c");
+	cr_assert_neq(proc_maps_version(maps), version);
+	cr_assert_eq(proc_maps_changed_ns(maps, PID), 20);
+	cr_assert_not(proc_maps_same(maps, PID, 19, 20, both, 2));
+	cr_assert_not(proc_maps_same(maps, PID, 20, 19, both, 2));
+	cr_assert(proc_maps_same(maps, PID, 19, 20, first, 1));
+	cr_assert(proc_maps_same(maps, PID, 20, 99, both, 2));
+	/* the first one back: then it means what it meant */
+	add(PID, 30, 0x20000, 4, 0, "/b");
+	cr_assert(proc_maps_same(maps, PID, 19, 30, both, 2));
+	/* the same file elsewhere in it, part of a longer mapping, moved to another address */
+	add(PID, 40, 0x20000, 4, 0x1000, "/b");
+	cr_assert_not(proc_maps_same(maps, PID, 39, 40, both, 2));
+	add(PID, 50, 0x1f000, 8, 0, "/b");
+	cr_assert(proc_maps_same(maps, PID, 49, 50, both, 2));
+	add(PID, 60, 0x50000, 4, 0, "/a");
+	cr_assert_not(proc_maps_same(maps, PID, 59, 60, &(uint64_t){ 0x50000 }, 1));
+	/* gone with an exec, and for a process that is not known at all */
+	proc_maps_exec(maps, PID, 70);
+	cr_assert_not(proc_maps_same(maps, PID, 69, 70, both, 2));
+	cr_assert(proc_maps_same(maps, PID, 71, 72, both, 2));
+	cr_assert(proc_maps_same(maps, PID + 9, 1, 2, both, 2));
 }
 
 Test(maps, pid_reuse)
