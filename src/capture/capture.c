@@ -29,7 +29,6 @@
 
 #define POLL_NS 50000000
 #define RESOLVE_AGE_NS 300000000ull   /* by then the mapping records of that time have come */
-#define RESOLVE_BUDGET_NS 20000000ull /* a poll */
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
 #define SWEEP_POLLS 20			      /* about a second */
 #define FILES_MIN 4096
@@ -131,7 +130,11 @@ static void tables_take(struct capture *c, uint32_t pid, uint64_t exec_id)
 
 static void tables_published(void *arg, uint32_t pid)
 {
-	(void)arg, (void)pid;
+	struct capture *c = arg;
+
+	/* after the flip: who was walked until now was walked by the tables before */
+	if (resolve_tables_published(c->resolve, pid, bpf_now(c)))
+		log_debug("no memory to tell the stacks of process %u that were walked by old tables", pid);
 }
 
 /* ---- seeding ---- */
@@ -216,6 +219,9 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 			tables_take(c, f->tgid, f->exec_id);
 			map_put(c->known, f->tgid, 1);
 			map_put(c->alive, f->tgid, 1);
+			if (c->mappings)
+				mappings_known(c->mappings, f->tgid);
+			return resolve_forked(c->resolve, f->tgid, f->parent_tgid, e->time_ns);
 		}
 	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
 		const struct wcbpf_exec *x = (const void *)e;
@@ -259,17 +265,19 @@ static bool is_closed_twice(struct capture *c, const struct wcbpf_interval *e)
 static int interval_take(struct capture *c, const struct wcbpf_head *e)
 {
 	struct wcbpf_interval interval;
+	int err;
 
-	if (e->size == sizeof(interval) && ((const struct wcbpf_interval *)e)->flags & WCBPF_IV_OPEN_AT_END &&
-	    is_closed_twice(c, (const void *)e))
+	if (e->size != sizeof(interval))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&interval, e, sizeof(interval));
+	if (interval.flags & WCBPF_IV_OPEN_AT_END && is_closed_twice(c, &interval))
 		return 0;
-
-	if (e->size == sizeof(interval) && ((const struct wcbpf_interval *)e)->flags & WCBPF_IV_BEGAN_BEFORE) {
-		memcpy(&interval, e, sizeof(interval));
+	if (interval.flags & WCBPF_IV_BEGAN_BEFORE)
 		owners_fill(c->owners, &interval);
-		e = &interval.head;
-	}
-	return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	err = resolve_interval(c->resolve, &interval);
+	if (err)
+		return err;
+	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int event_take(void *arg, const struct wcbpf_head *e)
@@ -444,7 +452,10 @@ static int start(struct capture *c, struct capture_error *e)
 	err = model_open(c);
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "recording can't be set up: %s", strerror(-err));
-	resolve_set_assemble(c->resolve, c->assemble);
+	err = resolve_start(c->resolve, c->assemble);
+	if (err)
+		return capture_fail(e, err, false, "no_memory", "the thread that resolves stacks can't be started: %s",
+				    strerror(-err));
 	if (!resolve_scheduler(c->resolve, sched, lock))
 		programs_set_scheduler(c->programs, sched, lock);
 	programs_switch_on(c->programs, c->begin_ns);
@@ -482,16 +493,31 @@ int capture_fd(const struct capture *c)
 	return c->epoll_fd;
 }
 
-static int drain(struct capture *c, bool all)
+/* Mappings are told before the events that came after them: whose frames lie in which file depends on it. */
+static int events_drain(struct capture *c, bool all)
 {
-	int err = rings_drain(c->rings, all, event_take, c);
+	int err = rings_read(c->rings);
 
 	if (c->mappings)
 		mappings_drain(c->mappings, bpf_now(c), all);
 	if (c->tables && !all)
 		tables_update(c->tables, bpf_now(c), tables_published, c);
+	if (all)
+		resolve_hurry(c->resolve);
 	if (!err)
-		err = resolve_some(c->resolve, all ? UINT64_MAX : bpf_now(c) - RESOLVE_AGE_NS, all ? 0 : RESOLVE_BUDGET_NS);
+		err = rings_hand_out(c->rings, all, event_take, c);
+	/* of new processes and programs: their tables can't wait for the next round */
+	if (c->tables && !all)
+		tables_update(c->tables, bpf_now(c), tables_published, c);
+	return err;
+}
+
+static int drain(struct capture *c, bool all)
+{
+	int err = events_drain(c, all);
+
+	if (!err)
+		err = all ? resolve_finish(c->resolve) : resolve_some(c->resolve, bpf_now(c) - RESOLVE_AGE_NS);
 	return err;
 }
 
@@ -644,7 +670,7 @@ static void leave_wait(struct capture *c)
 
 	for (int i = 0; i < 10; i++) {
 		nanosleep(&pause, NULL);
-		if (rings_drain(c->rings, false, event_take, c) || (i > 1 && !map_n(c->leaving)))
+		if (events_drain(c, false) || (i > 1 && !map_n(c->leaving)))
 			return;
 	}
 }

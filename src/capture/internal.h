@@ -54,15 +54,18 @@ struct rings;
 /* Makes a ring for each CPU and puts it into the rings map; lifecycle_fd is the lifecycle ring. */
 int rings_new(int rings_map_fd, int lifecycle_fd, uint32_t cpu_n, uint64_t (*bytes_of_cpu)(void *arg, uint32_t cpu),
 	      void *arg, struct rings **ret);
-/* Adds an event from elsewhere to those that the next drain hands out in time order. 0, -ENOMEM. */
+/* Adds an event from elsewhere to those that are handed out in time order. 0, -ENOMEM. */
 int rings_push(struct rings *r, const struct wcbpf_head *e);
 struct rings *rings_free(struct rings *r);
 int rings_fd(const struct rings *r);
+/* Reads what is in the rings. 0, -errno. */
+int rings_read(struct rings *r);
 /*
- * Reads what is in the rings and hands out, in time order, what can't be
- * overtaken any more (everything if all). f's error ends the call and is given back.
+ * Hands out, in time order, what was read and can't be overtaken any more (everything if all): nothing that was read
+ * in this round. So what another source told after the round's rings_read() comes before all that it is older than.
+ * f's error ends the call and is given back.
  */
-int rings_drain(struct rings *r, bool all, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+int rings_hand_out(struct rings *r, bool all, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 /* Events with an impossible size, passed over. */
 uint64_t rings_damaged(const struct rings *r);
 
@@ -72,10 +75,15 @@ typedef void (*mapping_fn)(void *arg, uint32_t pid, uint64_t time_ns, uint64_t s
 			   uint32_t maj, uint32_t min, uint64_t ino, const char *path);
 /* An exec: what the process had mapped before is gone. Comes before the new program's own mappings (perf's comm record). */
 typedef void (*mapping_exec_fn)(void *arg, uint32_t pid, uint64_t time_ns);
-/* wanted: is this process traced, as far as is known now? Records of others are asked about once more, RETRY_NS later. */
+/*
+ * wanted: is this process traced, as far as is known now? Records of others are kept until mappings_known() tells it,
+ * and asked about once more RETRY_NS later.
+ */
 int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret);
 struct mappings *mappings_free(struct mappings *m);
 int mappings_fd(const struct mappings *m);
+/* Hands out what was kept of a process: its fork was told. */
+void mappings_known(struct mappings *m, uint32_t pid);
 /* now_ns: the programs' clock, which is perf's as well. all: nothing comes later, decide now. */
 void mappings_drain(struct mappings *m, uint64_t now_ns, bool all);
 uint64_t mappings_lost(const struct mappings *m);
@@ -93,15 +101,32 @@ struct assemble;
 struct proc_maps;
 /* Reads the kernel's symbols: takes some ten ms. */
 int resolve_new(struct model *m, const struct proc_maps *maps, bool symbols, struct resolve **ret);
-/* Who knows the model's index of a stack; before the first body. */
-void resolve_set_assemble(struct resolve *r, struct assemble *a);
+/* Starts its thread. Who knows the model's index of a stack; before the first body. 0, -errno. */
+int resolve_start(struct resolve *r, struct assemble *a);
 struct resolve *resolve_free(struct resolve *r);
 /* Takes a body (copied). Duplicates are passed over. */
 int resolve_take(struct resolve *r, const struct wcbpf_stack *s);
 /* A thread that was blocked when recording began: reads its stack from its memory now. */
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed);
-/* Resolves bodies older than before_ns for at most budget_ns (0: no limit). */
-int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns);
+/*
+ * Before an interval goes on: if its user stack's addresses meant something else when it was taken than when the stack
+ * was first seen, it gets another id. All mapping records up to then must have come. 0, -ENOMEM.
+ */
+int resolve_interval(struct resolve *r, struct wcbpf_interval *e);
+/* A process was forked: it has its parent's unwind tables. In the order of events. 0, -ENOMEM. */
+int resolve_forked(struct resolve *r, uint32_t pid, uint32_t parent, uint64_t time_ns);
+/*
+ * The unwind tables in force for pid from time_ns on show all mappings that were told until this call. A stack that
+ * was walked by tables, and has a frame in a mapping which those in force then did not show, ends as guessed. A process
+ * for which this is never called is not judged. 0, -ENOMEM.
+ */
+int resolve_tables_published(struct resolve *r, uint32_t pid, uint64_t time_ns);
+/* Lets its thread work on bodies older than before_ns, and puts into the model what that has done. 0, -ENOMEM. */
+int resolve_some(struct resolve *r, uint64_t before_ns);
+/* All mapping records have come: from now on bodies are worked on as they come, while the rest is being read. */
+void resolve_hurry(struct resolve *r);
+/* Works on all that there is, to the end, and puts it into the model. 0, -ENOMEM. */
+int resolve_finish(struct resolve *r);
 /* Where the kernel's scheduler and lock functions lie, [start, end) each. -ENOENT. */
 int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2]);
 /* Why kernel names are missing, NULL if they are not. */

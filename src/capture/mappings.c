@@ -100,6 +100,25 @@ static void retry(struct mappings *m, uint64_t before_ns)
 	}
 }
 
+void mappings_known(struct mappings *m, uint32_t pid)
+{
+	struct waiting **at = &m->first;
+
+	while (*at) {
+		struct waiting *w = *at;
+		const struct mmap2_record *r = (const void *)w->record; /* pid is where a comm record has it too */
+
+		if (r->pid != pid) {
+			at = &w->next;
+			continue;
+		}
+		hand_out(m, w->record);
+		*at = w->next;
+		free(w);
+	}
+	m->last = at;
+}
+
 static void take_or_put_aside(struct mappings *m, const struct perf_event_header *h)
 {
 	const struct mmap2_record *r = (const void *)h; /* pid is where a comm record has it too */

@@ -1,56 +1,48 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * Bodies of stacks become frames in the model while recording goes on, a
- * little at a time: so that stopping is quick and files are read while they
- * are there. A body waits until the mapping records of its time must have come.
+ * Bodies of stacks become frames in the model while recording goes on: so that
+ * stopping is quick and files are read while they are there. What takes long is
+ * done by a thread (resolve-frames.c); here is what the model and the loop have
+ * to do with it.
  *
- * A user stack is what the programs walked, unless it came with a copy: then
- * that is unwound here.
+ * A body waits until the mapping records of its time must have come, also those
+ * of a process that was not known to be traced.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "assemble/assemble.h"
+#include "capture/eras.h"
 #include "capture/internal.h"
+#include "capture/published.h"
+#include "capture/resolve-frames.h"
 #include "proc/proc.h"
-#include "sym/sym.h"
-#include "unwind/unwind.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 
-#define FRAMES_MAX (2 * WCBPF_STACK_DEPTH_MAX)
 #define SEED_STACK_BYTES_MAX (256 << 10)
-
-struct body {
-	struct body *next;
-	uint8_t *seed_stack; /* a seed's memory, instead of wire.copy */
-	size_t seed_stack_n;
-	bool seed;
-	struct wcbpf_stack wire; /* cut to its size */
-};
+#define RESOLVE_NICE 10
 
 struct resolve {
 	struct assemble *assemble;
 	struct model *model;
 	const struct proc_maps *maps;
-	struct ksyms *ksyms;
-	int ksyms_error;
-	uint64_t schedule; /* address of __schedule, 0: unknown */
-	struct sym *sym;
-	struct unwind *unwind;
-	bool symbols;
+	struct framer *framer;
+	struct worker *worker;
+	struct eras *eras;
+	struct published *published;
+	bool symbols, at_once;
 	struct map *taken;   /* ids of bodies */
 	struct map *modules; /* string id of path << 32 | of build id -> module index */
-	struct body *first, **last;
+	struct job *first, **last; /* bodies too young to be worked on */
 };
+
+DEFINE_CLEANUP(struct resolve *, resolve_free)
 
 int resolve_new(struct model *m, const struct proc_maps *maps, bool symbols, struct resolve **ret)
 {
-	struct resolve *r = calloc(1, sizeof(*r));
+	_cleanup_(resolve_freep) struct resolve *r = calloc(1, sizeof(*r));
 	int err;
 
 	if (!r)
@@ -59,66 +51,94 @@ int resolve_new(struct model *m, const struct proc_maps *maps, bool symbols, str
 	r->maps = maps;
 	r->symbols = symbols;
 	r->last = &r->first;
-	r->ksyms_error = ksyms_new(NULL, &r->ksyms);
-	if (r->ksyms && ksyms_find(r->ksyms, "__schedule", &r->schedule))
-		r->schedule = 0;
-	err = sym_new(maps, r->ksyms, &r->sym);
+	err = framer_new(maps, symbols, &r->framer);
 	if (!err)
-		err = unwind_new(maps, &r->unwind);
+		err = eras_new(maps, &r->eras);
+	if (!err)
+		err = published_new(&r->published);
 	if (!err)
 		err = map_new(&r->taken);
 	if (!err)
 		err = map_new(&r->modules);
-	if (err) {
-		resolve_free(r);
+	if (err)
 		return err;
-	}
-	*ret = r;
+	*ret = TAKE_PTR(r);
 	return 0;
 }
 
-void resolve_set_assemble(struct resolve *r, struct assemble *a)
+int resolve_start(struct resolve *r, struct assemble *a)
 {
 	r->assemble = a;
+	return worker_new(framer_work, r->framer, RESOLVE_NICE, -1, &r->worker);
 }
 
-static struct body *body_free(struct body *b)
+/* A job is the first member of its body. */
+static struct body *body_of(struct job *job)
 {
-	free(b->seed_stack);
-	free(b);
-	return NULL;
+	return (struct body *)job;
+}
+
+static void job_free(struct job *job)
+{
+	body_free(body_of(job));
+}
+
+static void enqueue(struct resolve *r, struct body *b)
+{
+	b->mapped_ns = published_until(r->published, b->wire.tgid, b->wire.head.time_ns);
+	if (r->at_once) {
+		worker_give(r->worker, &b->job);
+		return;
+	}
+	b->job.next = NULL;
+	*r->last = &b->job;
+	r->last = &b->job.next;
+}
+
+static struct job *dequeue(struct resolve *r)
+{
+	struct job *job = r->first;
+
+	r->first = job->next;
+	if (!r->first)
+		r->last = &r->first;
+	return job;
 }
 
 struct resolve *resolve_free(struct resolve *r)
 {
 	if (!r)
 		return NULL;
-	while (r->first) {
-		struct body *b = r->first;
-
-		r->first = b->next;
-		body_free(b);
-	}
-	unwind_free(r->unwind);
-	sym_free(r->sym);
-	ksyms_free(r->ksyms);
+	worker_free(r->worker, job_free);
+	while (r->first)
+		job_free(dequeue(r));
+	framer_free(r->framer);
+	eras_free(r->eras);
+	published_free(r->published);
 	map_free(r->taken);
 	map_free(r->modules);
 	free(r);
 	return NULL;
 }
 
-static void enqueue(struct resolve *r, struct body *b)
+/* ---- taking ---- */
+
+/* A body of that size (head to the end of the copy), waiting. */
+static int body_add(struct resolve *r, const struct wcbpf_stack *s)
 {
-	b->next = NULL;
-	*r->last = b;
-	r->last = &b->next;
+	size_t n = offsetof(struct wcbpf_stack, copy) + s->copy_len;
+	struct body *b = calloc(1, offsetof(struct body, wire) + n);
+
+	if (!b)
+		return -ENOMEM;
+	memcpy(&b->wire, s, n);
+	enqueue(r, b);
+	return 0;
 }
 
 int resolve_take(struct resolve *r, const struct wcbpf_stack *s)
 {
 	size_t fixed = offsetof(struct wcbpf_stack, copy);
-	struct body *b;
 	int err;
 
 	if (s->head.size < fixed || s->head.size > sizeof(*s) || s->copy_len > s->head.size - fixed ||
@@ -127,21 +147,41 @@ int resolve_take(struct resolve *r, const struct wcbpf_stack *s)
 	if (map_get(r->taken, s->id, NULL))
 		return 0;
 	err = map_put(r->taken, s->id, 1);
-	if (err)
-		return err;
-	b = calloc(1, offsetof(struct body, wire) + fixed + s->copy_len);
-	if (!b)
+	/* one with a copy is of this moment alone */
+	if (!err && s->side == WCBPF_STACK_USER && !s->copy_len)
+		err = eras_add(r->eras, s);
+	return err ? err : body_add(r, s);
+}
+
+/* The stack of a thread that doesn't run, out of its memory; *ret_n 0: it has run meanwhile. */
+static int seed_stack_read(const struct wcbpf_seed *seed, uint8_t **ret, size_t *ret_n)
+{
+	uint64_t sp = seed->regs[7], voluntary, involuntary;
+	uint8_t *bytes = malloc(SEED_STACK_BYTES_MAX);
+	size_t got = 0;
+
+	if (!bytes)
 		return -ENOMEM;
-	memcpy(&b->wire, s, fixed + s->copy_len);
-	enqueue(r, b);
+	/* a page at a time: a read that meets the stack's end fails whole */
+	while (got < SEED_STACK_BYTES_MAX) {
+		size_t n = 4096 - ((sp + got) & 4095);
+		struct iovec local = { bytes + got, n }, remote = { (void *)(uintptr_t)(sp + got), n };
+
+		if (n > SEED_STACK_BYTES_MAX - got || process_vm_readv(seed->tgid, &local, 1, &remote, 1, 0) != (ssize_t)n)
+			break;
+		got += n;
+	}
+	/* it has run meanwhile: that was another stack, or none */
+	if (proc_switches(seed->tgid, seed->tid, &voluntary, &involuntary) || voluntary + involuntary != seed->switch_n)
+		got = 0;
+	*ret = bytes;
+	*ret_n = got;
 	return 0;
 }
 
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 {
-	uint64_t sp = seed->regs[7], voluntary, involuntary;
 	struct body *b;
-	size_t got = 0;
 	int err;
 
 	if (!seed->ustack_id || map_get(r->taken, seed->ustack_id, NULL))
@@ -152,21 +192,12 @@ int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	b->seed = true;
-	b->seed_stack = malloc(SEED_STACK_BYTES_MAX);
-	/* a page at a time: a read that meets the stack's end fails whole */
-	while (b->seed_stack && got < SEED_STACK_BYTES_MAX) {
-		size_t n = 4096 - ((sp + got) & 4095);
-		struct iovec local = { b->seed_stack + got, n }, remote = { (void *)(uintptr_t)(sp + got), n };
-
-		if (n > SEED_STACK_BYTES_MAX - got || process_vm_readv(seed->tgid, &local, 1, &remote, 1, 0) != (ssize_t)n)
-			break;
-		got += n;
+	err = seed_stack_read(seed, &b->seed_stack, &b->seed_stack_n);
+	if (err) {
+		body_free(b);
+		return err;
 	}
-	/* it has run meanwhile: that was another stack, or none */
-	if (proc_switches(seed->tgid, seed->tid, &voluntary, &involuntary) || voluntary + involuntary != seed->switch_n)
-		got = 0;
-	b->seed_stack_n = got;
+	b->seed = true;
 	b->wire.head.time_ns = seed->head.time_ns;
 	b->wire.id = seed->ustack_id;
 	b->wire.tgid = seed->tgid;
@@ -175,6 +206,42 @@ int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 	enqueue(r, b);
 	return 0;
 }
+
+int resolve_interval(struct resolve *r, struct wcbpf_interval *e)
+{
+	struct wcbpf_stack s;
+	bool fresh;
+	uint64_t id;
+	int err;
+
+	if (!e->ustack_id)
+		return 0;
+	err = eras_find(r->eras, e->ustack_id, e->out_ns, &id, &fresh);
+	if (!err && fresh) {
+		eras_body(r->eras, e->ustack_id, id, e->out_ns, &s);
+		err = body_add(r, &s);
+	}
+	if (!err)
+		e->ustack_id = id;
+	return err;
+}
+
+int resolve_forked(struct resolve *r, uint32_t pid, uint32_t parent, uint64_t time_ns)
+{
+	uint64_t mapped_ns = published_until(r->published, parent, time_ns);
+
+	/* what the parent's tables lacked, its child's lack too */
+	if (mapped_ns != UINT64_MAX)
+		mapped_ns = proc_maps_changed_ns(r->maps, parent) <= mapped_ns ? time_ns : 0;
+	return published_fork(r->published, pid, time_ns, mapped_ns);
+}
+
+int resolve_tables_published(struct resolve *r, uint32_t pid, uint64_t time_ns)
+{
+	return published_add(r->published, pid, time_ns, proc_maps_changed_ns(r->maps, pid));
+}
+
+/* ---- into the model ---- */
 
 /* Index of a module in the model, made when new. */
 static int module_index(struct resolve *r, const struct sym_frame *f, uint32_t *ret)
@@ -204,203 +271,85 @@ static int module_index(struct resolve *r, const struct sym_frame *f, uint32_t *
 
 static int frame_make(struct resolve *r, const struct sym_frame *f, struct model_frame *ret)
 {
-	*ret = (struct model_frame){ .address = f->address, .offset = f->offset };
-	if (f->module) {
-		int err = module_index(r, f, &ret->module);
+	struct model_frame frame = { .address = f->address, .offset = f->offset };
+	int err = f->module ? module_index(r, f, &frame.module) : 0;
 
-		if (err)
-			return err;
+	if (!err && r->symbols) {
+		frame.line = f->line & INT32_MAX;
+		frame.inlined = f->inlined;
+		err = strtab_intern(r->model->strings, f->name, &frame.name_id);
+		if (!err)
+			err = strtab_intern(r->model->strings, f->file, &frame.file_id);
 	}
-	return f->name && r->symbols ? strtab_intern(r->model->strings, f->name, &ret->name_id) : 0;
+	if (!err)
+		*ret = frame;
+	return err;
 }
 
-/* The word for how a walk ended. */
-static const char *end_word(const struct wcbpf_stack *s)
-{
-	static const char *const words[] = {
-		[WCBPF_STACK_FP] = "fp",		   [WCBPF_STACK_COMPLETE] = "complete",
-		[WCBPF_STACK_TRUNCATED] = "truncated",	   [WCBPF_STACK_NO_TABLES] = "fp",
-		[WCBPF_STACK_NO_MAPPING] = "no_mapping",   [WCBPF_STACK_PENDING] = "pending",
-		[WCBPF_STACK_NO_FRAME] = "no_frame",	   [WCBPF_STACK_UNSUPPORTED] = "unsupported",
-		[WCBPF_STACK_UNREADABLE] = "unreadable",   [WCBPF_STACK_BAD_CFA] = "bad_cfa",
-		[WCBPF_STACK_ZERO] = "zero_address",
-	};
-
-	if (s->end >= sizeof(words) / sizeof(words[0]))
-		return "unknown";
-	if ((s->guessed[0] || s->guessed[1]) && (s->end == WCBPF_STACK_COMPLETE || s->end == WCBPF_STACK_FP))
-		return "guessed";
-	return words[s->end];
-}
-
-/* The frames that the copy gives, innermost first. */
-static size_t copied_addresses(struct resolve *r, const struct body *b, uint64_t *ret, enum unwind_end *ret_end)
-{
-	struct unwind_input in = { .pid = b->wire.tgid, .time_ns = b->wire.head.time_ns,
-				   .regs = (const uint64_t *)b->wire.regs, .stack = b->wire.copy, .stack_n = b->wire.copy_len };
-	size_t n = 0;
-
-	if (!b->wire.copy_len || unwind_copy(r->unwind, &in, ret, WCBPF_STACK_DEPTH_MAX, &n, ret_end))
-		return 0;
-	return n;
-}
-
-/*
- * The addresses of a user stack, innermost first; *ret_ended is how it ended.
- * A copy gives the whole stack, or as much as it reaches; then the walk of the
- * programs goes on behind the last of its frames that is already there.
- */
-static size_t user_addresses(struct resolve *r, const struct body *b, uint64_t *ret, const char **ret_ended)
-{
-	enum unwind_end end = UNWIND_NO_RULE;
-	size_t n = copied_addresses(r, b, ret, &end), from = 1;
-
-	*ret_ended = "complete";
-	if (n && end == UNWIND_COMPLETE)
-		return n;
-	*ret_ended = n && end == UNWIND_LIMIT ? "truncated" : end_word(&b->wire);
-	if (!n && b->wire.frame_n) {
-		ret[0] = b->wire.frames[0];
-		n = 1;
-	}
-	for (size_t i = 1; i < b->wire.frame_n; i++)
-		for (size_t j = 0; j < n; j++)
-			if (b->wire.frames[i] == ret[j])
-				from = i + 1;
-	for (size_t i = from; i < b->wire.frame_n && n < FRAMES_MAX; i++)
-		ret[n++] = b->wire.frames[i];
-	return n;
-}
-
-static int resolve_user(struct resolve *r, const struct body *b, uint32_t stack)
-{
-	const char *ended;
-	struct model_frame frames[FRAMES_MAX];
-	uint64_t addresses[FRAMES_MAX];
-	size_t n = 0, kept = 0;
-	int err;
-
-	if (b->seed) {
-		struct unwind_input in = { .pid = b->wire.tgid, .time_ns = b->wire.head.time_ns, .regs = (const uint64_t *)b->wire.regs,
-					   .stack = b->seed_stack, .stack_n = b->seed_stack_n };
-		enum unwind_end end = UNWIND_NO_RULE;
-
-		err = unwind_copy(r->unwind, &in, addresses, FRAMES_MAX, &n, &end);
-		if (err)
-			return err;
-		ended = end == UNWIND_COMPLETE ? "complete" : "truncated";
-	} else {
-		n = user_addresses(r, b, addresses, &ended);
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct sym_frame f;
-
-		sym_user(r->sym, b->wire.tgid, b->wire.head.time_ns, addresses[i], i > 0, &f, 1);
-		if (!f.module && i > 0) /* a walk that strayed: nothing is mapped there */
-			break;
-		err = frame_make(r, &f, &frames[kept++]);
-		if (err)
-			return err;
-	}
-	return model_stack_set(r->model, stack, ended, frames, kept);
-}
-
-/*
- * Stack traces of tasks that are off the CPU leave out the scheduler's own
- * functions. Of these the innermost is known: who left the CPU did it in
- * __schedule.
- */
-static int resolve_kernel(struct resolve *r, const struct body *b, uint32_t stack)
-{
-	struct model_frame frames[WCBPF_STACK_DEPTH_MAX + 1];
-	size_t kept = 0;
-
-	if (r->schedule) {
-		struct sym_frame f;
-		int err;
-
-		sym_kernel(r->sym, r->schedule, &f);
-		err = frame_make(r, &f, &frames[kept++]);
-		if (err)
-			return err;
-	}
-
-	for (size_t i = 0; i < b->wire.frame_n; i++) {
-		struct sym_frame f;
-		int err;
-
-		sym_kernel(r->sym, b->wire.frames[i], &f);
-		if (f.hidden || (r->schedule && f.name && !strcmp(f.name, "__schedule")))
-			continue;
-		err = frame_make(r, &f, &frames[kept++]);
-		if (err)
-			return err;
-	}
-	return model_stack_set(r->model, stack, b->wire.end == WCBPF_STACK_TRUNCATED ? "truncated" : "complete", frames,
-			       kept);
-}
-
-static int resolve_one(struct resolve *r, const struct body *b)
+static int stack_set(struct resolve *r, const struct body *b)
 {
 	enum stack_side side = b->wire.side == WCBPF_STACK_USER ? STACK_USER : STACK_KERNEL;
+	_cleanup_(freep) struct model_frame *frames = calloc(b->frame_n + 1, sizeof(*frames));
 	uint32_t stack;
-	int err = assemble_stack_index(r->assemble, side, b->wire.id, &stack);
+	int err = b->err;
 
+	if (err || !frames)
+		return err ? err : -ENOMEM;
+	for (size_t i = 0; i < b->frame_n && !err; i++)
+		err = frame_make(r, &b->frames[i], &frames[i]);
+	if (!err)
+		err = assemble_stack_index(r->assemble, side, b->wire.id, &stack);
 	if (err)
 		return err;
-	if (b->wire.end == WCBPF_STACK_TRUNCATED)
-		r->model->integrity.truncated_stacks++;
-	return side == STACK_USER ? resolve_user(r, b, stack) : resolve_kernel(r, b, stack);
+	r->model->integrity.truncated_stacks += !strcmp(b->ended, "truncated");
+	return model_stack_set(r->model, stack, b->ended, frames, b->frame_n);
 }
 
-int resolve_some(struct resolve *r, uint64_t before_ns, uint64_t budget_ns)
+/* What is done goes into the model. */
+static int take_done(struct resolve *r)
 {
-	uint64_t start = monotonic_ns();
+	struct job *job;
+	int err = 0;
 
-	while (r->first && r->first->wire.head.time_ns < before_ns) {
-		struct body *b = r->first;
-		int err = resolve_one(r, b);
-
-		r->first = b->next;
-		if (!r->first)
-			r->last = &r->first;
-		body_free(b);
-		if (err)
-			return err;
-		if (budget_ns && monotonic_ns() - start > budget_ns)
-			break;
+	while (!err && (job = worker_take(r->worker))) {
+		err = stack_set(r, body_of(job));
+		job_free(job);
 	}
-	return 0;
+	return err;
+}
+
+void resolve_hurry(struct resolve *r)
+{
+	while (r->first)
+		worker_give(r->worker, dequeue(r));
+	r->at_once = true;
+}
+
+int resolve_some(struct resolve *r, uint64_t before_ns)
+{
+	while (r->first && body_of(r->first)->wire.head.time_ns < before_ns)
+		worker_give(r->worker, dequeue(r));
+	return take_done(r);
+}
+
+int resolve_finish(struct resolve *r)
+{
+	resolve_hurry(r);
+	worker_finish(r->worker);
+	return take_done(r);
 }
 
 int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2])
 {
-	static const char *const names[] = { "__sched_text_start", "__sched_text_end", "__lock_text_start",
-					     "__lock_text_end" };
-	uint64_t at[4];
-
-	if (!r->ksyms)
-		return -ENOENT;
-	for (int i = 0; i < 4; i++)
-		if (ksyms_find(r->ksyms, names[i], &at[i]))
-			return -ENOENT;
-	if (at[0] >= at[1] || at[2] > at[3])
-		return -ENOENT;
-	memcpy(ret_sched, &at[0], 2 * sizeof(at[0]));
-	memcpy(ret_lock, &at[2], 2 * sizeof(at[0]));
-	return 0;
+	return framer_scheduler(r->framer, ret_sched, ret_lock);
 }
 
 const char *resolve_kernel_problem(const struct resolve *r)
 {
-	if (r->ksyms)
-		return NULL;
-	return r->ksyms_error == -EPERM ?
-		       "kernel addresses are hidden (kernel.kptr_restrict): kernel frames have no names" :
-		       "/proc/kallsyms can't be read: kernel frames have no names";
+	return framer_kernel_problem(r->framer);
 }
 
 size_t resolve_notes(const struct resolve *r, const char *const **ret)
 {
-	return sym_notes(r->sym, ret);
+	return framer_notes(r->framer, ret);
 }

@@ -160,14 +160,19 @@ static void rings_keep(struct rings *r, size_t first)
 	r->byte_n = at;
 }
 
-int rings_drain(struct rings *r, bool all, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+int rings_read(struct rings *r)
+{
+	int n = ring_buffer__consume(r->set);
+
+	return n < 0 && n != -EINTR ? n : 0;
+}
+
+int rings_hand_out(struct rings *r, bool all, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
 {
 	uint64_t youngest_ns = r->watermark_ns;
 	size_t i;
-	int n = ring_buffer__consume(r->set), err = 0;
+	int err = 0;
 
-	if (n < 0 && n != -EINTR)
-		return n;
 	if (!r->place_n)
 		return 0;
 	qsort(r->places, r->place_n, sizeof(*r->places), place_compare);

@@ -245,8 +245,8 @@ void tables_update(struct tables *t, uint64_t now_ns, void (*published)(void *ar
 			/* what it had is not true any more */
 			bpf_map_delete_elem(t->fds.procs, &(uint32_t){ pid });
 			t->full_n++;
-		} else if (!p->pending) {
-			published(arg, pid);
+		} else {
+			published(arg, pid); /* what is pending ends a walk: no tables are taken for others */
 		}
 	}
 }

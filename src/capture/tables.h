@@ -31,7 +31,8 @@ void tables_changed(struct tables *t, uint32_t pid);
 void tables_exit(struct tables *t, uint32_t pid, uint64_t now_ns);
 /*
  * Tells the programs what has changed since the last call. published is called
- * for each process whose tables now are those of the mappings that are known.
+ * for each process whose tables now are those of the mappings that are known,
+ * made or still pending.
  */
 void tables_update(struct tables *t, uint64_t now_ns, void (*published)(void *arg, uint32_t pid), void *arg);
 

@@ -158,6 +158,9 @@ struct model_frame {
 	uint32_t module;  /* module index, 0: unknown */
 	uint32_t name_id; /* string: symbol, 0: unknown */
 	uint32_t offset;  /* bytes from the symbol's start */
+	uint32_t file_id; /* string: source file of the address, 0: unknown */
+	uint32_t line : 31; /* in it, 0: unknown */
+	uint32_t inlined : 1; /* into the frame that follows, which has the same address */
 };
 
 enum stack_side { STACK_KERNEL, STACK_USER };

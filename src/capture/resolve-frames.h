@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* From a stack as the programs sent it to named frames: the part of resolving that takes long. Private to resolve*.c. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "capture/worker.h"
+#include "sym/sym.h"
+
+/* A stack on its way. */
+struct body {
+	struct job job;
+	uint64_t mapped_ns; /* published_until() of its process then */
+	uint8_t *seed_stack; /* a seed's memory, instead of wire.copy */
+	size_t seed_stack_n;
+	bool seed;
+	/* what is made of it */
+	int err; /* -ENOMEM: nothing was */
+	const char *ended; /* a word of wcbpf-dump(5) */
+	struct sym_frame *frames; /* innermost first */
+	size_t frame_n, frame_cap;
+	struct wcbpf_stack wire; /* cut to its size */
+};
+void body_free(struct body *b);
+
+struct framer;
+/* Reads the kernel's symbols: takes some ten ms. symbols: false: one frame an address. */
+int framer_new(const struct proc_maps *maps, bool symbols, struct framer **ret);
+struct framer *framer_free(struct framer *f);
+/* Makes frames of the job's body, as worker_new() calls it: arg is the framer. Names live as long as it. */
+void framer_work(void *arg, struct job *job);
+/* Where the kernel's scheduler and lock functions lie, [start, end) each. -ENOENT. */
+int framer_scheduler(const struct framer *f, uint64_t ret_sched[2], uint64_t ret_lock[2]);
+/* Files with names that were not used: lines for people. After the thread's end. */
+size_t framer_notes(const struct framer *f, const char *const **ret);
+/* Why kernel names are missing, NULL if they are not. */
+const char *framer_kernel_problem(const struct framer *f);
