@@ -73,3 +73,22 @@ int analyze_group_filtered(struct model *m, enum analyze_by by, const struct ana
 int analyze_open_waits(const struct model *m, const struct analyze_filter *f, uint32_t **ret, size_t *ret_n);
 /* What was waited for: the resource's name, or the awaited op's class, or its own name. String, 0: nothing known. */
 uint32_t analyze_awaited_name(const struct model *m, const struct model_wait *w);
+
+/*
+ * How the stacks of one side ended, of all intervals that blocked and for which there should be one, most frequent
+ * first. The words are those of struct model_stack's ended_id; "lost": its body never came; "none": it could not be
+ * read, as far as that can be told apart from one that was not due.
+ */
+struct analyze_ending {
+	const char *word; /* owned by the model, or static */
+	uint64_t count, blocked_ns;
+};
+struct analyze_endings {
+	struct analyze_ending *v;
+	size_t n;
+	uint64_t count, blocked_ns; /* of all */
+};
+int analyze_endings(const struct model *m, enum stack_side side, struct analyze_endings *ret); /* 0, -ENOMEM */
+/* Those with that word, count 0 if there are none. */
+struct analyze_ending analyze_ending_of(const struct analyze_endings *e, const char *word);
+void analyze_endings_done(struct analyze_endings *e);

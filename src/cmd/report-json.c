@@ -63,6 +63,15 @@ static void integrity_write(const struct report *r, struct json *j)
 	json_end_object(j);
 }
 
+static void user_stacks_write(const struct report *r, struct json *j)
+{
+	json_key(j, "user_stacks");
+	json_begin_object(j);
+	json_kv_uint(j, "count", r->facts.user_stack_n);
+	json_kv_uint(j, "complete", r->facts.complete_user_stack_n);
+	json_end_object(j);
+}
+
 static void wall_write(const struct report *r, struct json *j)
 {
 	const struct analyze_time *t = &r->time;
@@ -230,6 +239,7 @@ int report_json_print(const struct report *r, FILE *f)
 	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	facts_write(r, j);
 	integrity_write(r, j);
+	user_stacks_write(r, j);
 	json_kv_bool(j, "idle_by_design_left_out", !r->o->everything);
 	sections_write(r, j);
 	json_end_object(j);

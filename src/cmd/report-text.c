@@ -180,12 +180,28 @@ static void below_min_print(const struct page *p)
 		fprintf(p->f, ": their %s are in the wall time only", time_of(threads_ns - rows_ns).text);
 }
 
+/* " (stacks 99.9%)": of the intervals that blocked, how many have a user stack that is sure to be whole. Never rounded up. */
+static void stacks_share_print(const struct page *p)
+{
+	uint64_t all = p->r->facts.user_stack_n, whole = p->r->facts.complete_user_stack_n;
+	unsigned permille = all ? (unsigned)(1000.0 * (double)whole / (double)all) : 0;
+
+	if (!all)
+		return;
+	if (whole >= all)
+		fputs(" (stacks 100%)", p->f);
+	else
+		fprintf(p->f, " (stacks %u.%u%%)", permille / 10, permille % 10);
+}
+
 static void integrity_print(struct page *p)
 {
 	const struct model_integrity *i = &p->r->m->integrity;
 
-	fprintf(p->f, "%scapture %s%s   ", report_is_complete(p->r) ? p->good : p->bad,
+	fprintf(p->f, "%scapture %s%s", report_is_complete(p->r) ? p->good : p->bad,
 		report_is_complete(p->r) ? "COMPLETE" : "PARTIAL", p->plain);
+	stacks_share_print(p);
+	fputs("   ", p->f);
 	if (i->attempted) {
 		fprintf(p->f, "%s of %s recorded%s", wording_count(i->recorded).text,
 			wording_counted(i->attempted, "interval", NULL).text,

@@ -42,6 +42,8 @@ struct dump_facts {
 	bool has_exit_status;
 	int exit_status;       /* as wait(2) gives it */
 	bool is_wcbpf;	       /* the dump's header had the "wcbpf" object */
+	uint64_t user_stack_n; /* intervals that blocked and should have a user stack; 0: not told */
+	uint64_t complete_user_stack_n; /* of them with a complete one */
 };
 
 /* As dump_read(), with the header's "wcbpf" object; blank for a dump without. */

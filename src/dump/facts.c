@@ -86,6 +86,28 @@ static int command_take(struct json_object *o, char **command)
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
+/* The count of an object, or of one in it; 0: none. */
+static uint64_t count_of(struct json_object *o, const char *key)
+{
+	struct json_object *v = o;
+
+	if (key && !json_object_object_get_ex(o, key, &v))
+		return 0;
+	if (!json_object_object_get_ex(v, "count", &v) || !json_object_is_type(v, json_type_int))
+		return 0;
+	return json_object_get_int64(v) > 0 ? json_object_get_uint64(v) : 0;
+}
+
+static void stacks_take(struct json_object *o, struct dump_facts *x)
+{
+	struct json_object *v;
+
+	if (x->user_stack_n || !json_object_object_get_ex(o, "stacks", &v) || !json_object_object_get_ex(v, "user", &v))
+		return;
+	x->user_stack_n = count_of(v, NULL);
+	x->complete_user_stack_n = count_of(v, "complete");
+}
+
 int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 {
 	struct json_object *v;
@@ -95,6 +117,7 @@ int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 		x->has_exit_status = true;
 		x->exit_status = json_object_get_int(v);
 	}
+	stacks_take(o, x);
 	if (text_take(o, "version", &x->version) < 0 || text_take(o, "host", &x->host) < 0 ||
 	    text_take(o, "kernel", &x->kernel) < 0 || text_take(o, "clock", &x->clock) < 0 ||
 	    text_take(o, "target", &x->target) < 0 || text_take(o, "options", &x->options) < 0 ||

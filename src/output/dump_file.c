@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* wcprof.ndjson: the dump itself is dump/'s; here is what its header says of the recording. */
 #include "dump/dump.h"
+#include "output/endings.h"
 #include "output/integrity.h"
 #include "output/job.h"
 #include "output/recording.h"
@@ -14,6 +15,7 @@ static void write_header(void *arg, struct json *j)
 	json_begin_object(j);
 	integrity_write_counters(j, job->m);
 	json_end_object(j);
+	endings_write(j, job->m); /* fails for want of memory: then there is none */
 }
 
 int dump_file_write(const struct output_job *job, json_sink sink, void *arg)

@@ -12,17 +12,28 @@
 #include "output/escape.h"
 #include "util/cleanup.h"
 
-/* The word at the root side, NULL: the stack is whole as far as known. */
+/*
+ * The word at the root side, NULL: the walk came to an end there. A guess at a frame, or a walk by frame pointers
+ * alone, has no word here: that would be on every line of some recordings, and no frame is missing for sure.
+ */
 static const char *marker(const struct model *m, uint32_t stack)
 {
+	static const char *const ends[] = { "complete", "guessed", "fp" };
 	const struct model_stack *s;
+	const char *ended;
 
 	if (stack >= m->stack_n || !m->stacks[stack].resolved)
 		return "[lost stack]";
 	s = &m->stacks[stack];
-	if (!strcmp(strtab_str(m->strings, s->ended_id), "truncated"))
+	ended = strtab_str(m->strings, s->ended_id);
+	if (!strcmp(ended, "truncated"))
 		return "[truncated]";
-	return s->frame_n ? NULL : "[unknown]";
+	if (!s->frame_n)
+		return "[unknown]";
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!strcmp(ended, ends[i]))
+			return NULL;
+	return "[incomplete]";
 }
 
 /* Frames that have a body; an unresolved stack's are not looked at. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "output/endings.h"
 #include "output/frames.h"
 #include "output/integrity.h"
 #include "output/job.h"
@@ -318,6 +319,9 @@ static int write_model(struct json *j, const struct output_job *job)
 	write_states(j, job->m);
 	write_reasons(j, job->m);
 	json_end_object(j);
+	err = endings_write(j, job->m);
+	if (err)
+		return err;
 	err = write_threads(j, job->m, job->brief ? THREADS_BRIEF : THREADS_MAX);
 	return err ? err : write_rows(j, job);
 }

@@ -70,6 +70,7 @@ def check_json(wcbpf):
     expect('integrity', doc['capture_integrity'],
            {'status': 'complete', 'attempted': 14, 'recorded': 11, 'below_min': 3, 'inferred_switches': 0, 'losses': {},
             'file_problem': None, 'dump_is_cut': False, 'bad_lines': 0})
+    expect('user stacks', doc['user_stacks'], {'count': 7, 'complete': 6})
     expect('wall', doc['wall'],
            {'accounted': True, 'process_count': 1, 'thread_count': 4, 'lifetime_ns': 8000000000, 'oncpu_ns': 4220000000,
             'runnable_ns': 40000000, 'blocked_ns': 3740000000, 'lost_ns': 0})

@@ -70,7 +70,9 @@ Test(output_folded, missing_parts_have_words)
 	_cleanup_(model_freep) struct model *m = fixture_model();
 	uint32_t k = fixture_stack(m, STACK_KERNEL, "complete", kernel);
 	uint32_t cut = fixture_stack(m, STACK_USER, "truncated", user);
-	uint32_t empty = fixture_stack(m, STACK_USER, "READ", NULL);
+	uint32_t empty = fixture_stack(m, STACK_USER, "unreadable", NULL);
+	uint32_t broken = fixture_stack(m, STACK_USER, "no_frame", user);
+	uint32_t fp = fixture_stack(m, STACK_USER, "fp", user), guessed = fixture_stack(m, STACK_USER, "guessed", user);
 	uint32_t lost;
 
 	cr_assert_eq(model_stack_add(m, STACK_USER, &lost), 0);
@@ -79,11 +81,17 @@ Test(output_folded, missing_parts_have_words)
 	fixture_row(m, "c", empty, k, 1, 3000);
 	fixture_row(m, "d", 0, 0, 1, 4000);
 	fixture_row(m, "", 0, 0, 1, 5000);
+	fixture_row(m, "e", broken, k, 1, 6000);
+	fixture_row(m, "f", fp, k, 1, 7000);
+	fixture_row(m, "g", guessed, k, 1, 8000);
 	expect(m, "[unnamed];[no stack] 5\n"
 		  "a;[truncated];main;work;lock;do_futex;futex_wait;schedule 1\n"
 		  "b;[lost stack];do_futex;futex_wait;schedule 2\n"
 		  "c;[unknown];do_futex;futex_wait;schedule 3\n"
-		  "d;[no stack] 4\n");
+		  "d;[no stack] 4\n"
+		  "e;[incomplete];main;work;lock;do_futex;futex_wait;schedule 6\n"
+		  "f;main;work;lock;do_futex;futex_wait;schedule 7\n"
+		  "g;main;work;lock;do_futex;futex_wait;schedule 8\n");
 }
 
 Test(output_folded, frames_without_names)

@@ -281,3 +281,47 @@ Test(output_summary, threads_are_limited_and_counted)
 	expect_int(o, "threads.9999.tid", 11);
 	expect_int(o, "totals.by_state.oncpu_ns", 10010LL * 10011 / 2);
 }
+
+/* Every interval that blocked is in one ending of each side, if a stack was due. */
+Test(output_summary, how_stacks_ended)
+{
+	static const char *const names[] = {"f", NULL};
+	_cleanup_(model_freep) struct model *m = fixture_model();
+	struct output_facts f = fixture_facts(OUTPUT_TIME);
+	uint32_t k = fixture_stack(m, STACK_KERNEL, "complete", names), cut = fixture_stack(m, STACK_KERNEL, "truncated", names);
+	const char *words[] = {"complete", "guessed", "truncated", "fp", "no_frame", "pending"};
+	_cleanup_(json_putp) struct json_object *o = NULL;
+	uint32_t lost;
+
+	for (size_t i = 0; i < 6; i++)
+		fixture_row(m, "a", fixture_stack(m, STACK_USER, words[i], names), k, i + 1, 1000 << i);
+	fixture_row(m, "a", fixture_stack(m, STACK_USER, "complete", names), cut, 10, 37000);
+	cr_assert_eq(model_stack_add(m, STACK_USER, &lost), 0);
+	fixture_row(m, "a", lost, 0, 7, 64000);
+	fixture_row(m, "kthread", 0, k, 100, 1000000);	      /* none is due */
+	fixture_row(m, "a", 0, k, 8, 28000)->syscall = 3; /* it could not be read */
+	fixture_row(m, "preempted", lost, 0, 1000, 0);
+	m->integrity.failed_user_stacks = 8;
+	m->integrity.failed_kernel_stacks = 7;
+	o = summary_of(m, &f);
+	expect_int(o, "stacks.user.count", 21 + 10 + 7 + 8);
+	expect_int(o, "stacks.user.blocked_ns", 63000 + 37000 + 64000 + 28000);
+	expect_int(o, "stacks.user.complete.count", 11);
+	expect_int(o, "stacks.user.complete.blocked_ns", 38000);
+	cr_expect_float_eq(json_object_get_double(fixture_get(o, "stacks.user.complete.share")), 38.0 / 192, 1e-6);
+	expect_int(o, "stacks.user.guessed.count", 2);
+	expect_int(o, "stacks.user.truncated.count", 3);
+	expect_int(o, "stacks.user.fp.count", 4);
+	expect_int(o, "stacks.user.failed.count", 5 + 6 + 7 + 8);
+	expect_int(o, "stacks.user.failed.blocked_ns", 16000 + 32000 + 64000 + 28000);
+	expect_int(o, "stacks.user.failed.by_ending.no_frame.count", 5);
+	expect_int(o, "stacks.user.failed.by_ending.pending.blocked_ns", 32000);
+	expect_int(o, "stacks.user.failed.by_ending.lost.count", 7);
+	expect_int(o, "stacks.user.failed.by_ending.none.count", 8);
+	cr_expect_eq(json_object_object_length(fixture_get(o, "stacks.user.failed.by_ending")), 4);
+	expect_int(o, "stacks.kernel.count", 21 + 10 + 7 + 100 + 8);
+	expect_int(o, "stacks.kernel.complete.count", 21 + 100 + 8);
+	expect_int(o, "stacks.kernel.truncated.count", 10);
+	expect_int(o, "stacks.kernel.failed.by_ending.none.count", 7);
+	cr_expect_eq(json_object_object_length(fixture_get(o, "stacks.kernel")), 5);
+}
