@@ -192,24 +192,33 @@ static int link_event(struct reader *r, const struct fields *f, const char **ret
 	return 0;
 }
 
-/* [module id, address, string id]: false if it isn't. The module stays an id of the dump. */
-static bool frame_read(struct reader *r, struct json_object *triple, struct model_frame *ret)
-{
-	uint64_t part[3];
+enum { FRAME_MODULE, FRAME_ADDRESS, FRAME_NAME, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_PART_N };
 
-	if (!json_object_is_type(triple, json_type_array) || json_object_array_length(triple) < 3)
+/*
+ * [module id, address, string id of the name], and where known the string id of the source file, the line, whether it
+ * is inlined: false if it isn't. What later versions add behind is passed over. The module stays an id of the dump.
+ */
+static bool frame_read(struct reader *r, struct json_object *parts, struct model_frame *ret)
+{
+	uint64_t part[FRAME_PART_N] = { 0 };
+	size_t n = json_object_is_type(parts, json_type_array) ? json_object_array_length(parts) : 0;
+
+	if (n <= FRAME_NAME)
 		return false;
-	for (size_t i = 0; i < 3; i++) {
-		struct json_object *v = json_object_array_get_idx(triple, i);
+	for (size_t i = 0; i < n && i < FRAME_PART_N; i++) {
+		struct json_object *v = json_object_array_get_idx(parts, i);
 
 		if (!json_object_is_type(v, json_type_int))
 			return false;
 		part[i] = json_object_get_uint64(v);
 	}
 	*ret = (struct model_frame){
-		.module = part[0] <= UINT32_MAX ? (uint32_t)part[0] : 0,
-		.address = part[1],
-		.name_id = reader_string(r, part[2]),
+		.module = part[FRAME_MODULE] <= UINT32_MAX ? (uint32_t)part[FRAME_MODULE] : 0,
+		.address = part[FRAME_ADDRESS],
+		.name_id = reader_string(r, part[FRAME_NAME]),
+		.file_id = reader_string(r, part[FRAME_FILE]),
+		.line = part[FRAME_LINE] <= INT32_MAX ? (uint32_t)part[FRAME_LINE] & INT32_MAX : 0,
+		.inlined = part[FRAME_INLINED] != 0,
 	};
 	return true;
 }

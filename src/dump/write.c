@@ -79,6 +79,22 @@ static void module_write(struct writer *w, size_t index)
 	json_newline(w->j);
 }
 
+/* [module, address, name], and only where known [.., source file, line] and [.., .., .., .., .., 1] if inlined. */
+static void frame_write(struct writer *w, const struct model_frame *f)
+{
+	json_begin_array(w->j);
+	json_uint(w->j, f->module < w->m->module_n ? f->module : 0);
+	json_uint(w->j, f->address);
+	json_uint(w->j, dump_strings_id(&w->strings, f->name_id));
+	if (f->file_id || f->line || f->inlined) {
+		json_uint(w->j, dump_strings_id(&w->strings, f->file_id));
+		json_uint(w->j, f->line);
+	}
+	if (f->inlined)
+		json_uint(w->j, 1);
+	json_end_array(w->j);
+}
+
 static void stack_write(struct writer *w, size_t index)
 {
 	const struct model_stack *s = &w->m->stacks[index];
@@ -90,15 +106,8 @@ static void stack_write(struct writer *w, size_t index)
 	json_kv_string(w->j, "ended", s->resolved ? dump_strings_text(&w->strings, s->ended_id) : "lost");
 	json_key(w->j, "frames");
 	json_begin_array(w->j);
-	for (uint32_t i = 0; i < s->frame_n; i++) {
-		const struct model_frame *f = &s->frames[i];
-
-		json_begin_array(w->j);
-		json_uint(w->j, f->module < w->m->module_n ? f->module : 0);
-		json_uint(w->j, f->address);
-		json_uint(w->j, dump_strings_id(&w->strings, f->name_id));
-		json_end_array(w->j);
-	}
+	for (uint32_t i = 0; i < s->frame_n; i++)
+		frame_write(w, &s->frames[i]);
 	json_end_array(w->j);
 	json_end_object(w->j);
 	json_newline(w->j);

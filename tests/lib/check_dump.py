@@ -303,9 +303,15 @@ class Checker:
             self.error(where, 'stack %d twice', ev['sid'])
         self.stack_ids.add(ev['sid'])
         for f in ev['frames']:
-            if not isinstance(f, list) or len(f) != 3 or any(isinstance(x, bool) or not isinstance(x, int) for x in f):
-                self.error(where, 'a frame is no [module, address, name]: %r', f)
+            if not isinstance(f, list) or len(f) not in (3, 5, 6) or any(
+                    isinstance(x, bool) or not isinstance(x, int) for x in f):
+                self.error(where, 'a frame is no [module, address, name] or [.., file, line] or [.., .., 1]: %r', f)
                 return False
+            if len(f) > 3:
+                self.value(where, 'a frame\'s file', f[3], 'string')
+                self.value(where, 'a frame\'s line', f[4], 'u32')
+            if f[5:] not in ([], [1]) or (len(f) == 5 and not f[3] and not f[4]):
+                self.error(where, 'a frame says nothing behind its name: %r', f)
             self.value(where, 'a frame\'s name', f[2], 'string')
             self.value(where, 'a frame\'s address', f[1], 'u64')
         return True

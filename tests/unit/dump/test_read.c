@@ -68,6 +68,25 @@ static void check_words(const struct model *m, const struct model_wait *a, const
 		  "owner %u and %u, value %u and %u", x.owner_tid, y.owner_tid, x.futex_val, y.futex_val);
 }
 
+/* Frames of a later version, and numbers that are none. */
+Test(read, frames_with_more_parts)
+{
+	static const char text[] =
+		"{\"schema_version\":1,\"epoch_unix_nano\":0,\"dumped_unix_nano\":9,\"event_count\":1,"
+		"\"strings\":[\"\",\"f\",\"f.c\"]}\n"
+		"{\"e\":\"stack\",\"sid\":1,\"side\":\"user\",\"ended\":\"complete\","
+		"\"frames\":[[0,1,1,2,3,1,{\"x\":[]},\"y\"],[0,1,1,99,4294967296]]}\n";
+	struct model *r = fixture_read(text, NULL);
+	const struct model_frame *f;
+
+	cr_assert(r->stack_n == 2 && r->stacks[1].frame_n == 2);
+	f = r->stacks[1].frames;
+	cr_expect(f[0].inlined && f[0].line == 3);
+	cr_expect_str_eq(strtab_str(r->strings, f[0].file_id), "f.c");
+	cr_expect(!f[1].inlined && !f[1].line && !f[1].file_id);
+	model_free(r);
+}
+
 Test(read, the_model_comes_back)
 {
 	struct model *m = fixture_model(), *r;
@@ -105,8 +124,15 @@ Test(read, the_model_comes_back)
 	}
 	x = &r->waits[1];
 	cr_expect(r->rows[x->row].count == 1 && r->rows[x->row].blocked_ns == 30);
-	cr_expect(r->stacks[1].resolved && r->stacks[1].frame_n == 2 && r->stacks[1].frames[0].module == 1 &&
-		  r->stacks[1].frames[0].address == 0x1234 && r->stacks[1].frames[1].address == UINT64_MAX);
+	cr_assert(r->stacks[1].resolved && r->stacks[1].frame_n == 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct model_frame *f = &r->stacks[1].frames[i], *g = &m->stacks[1].frames[i];
+
+		cr_expect(f->module == g->module && f->address == g->address && f->line == g->line &&
+			  f->inlined == g->inlined, "frame %zu", i);
+		cr_expect_str_eq(strtab_str(r->strings, f->name_id), strtab_str(m->strings, g->name_id), "frame %zu", i);
+		cr_expect_str_eq(strtab_str(r->strings, f->file_id), strtab_str(m->strings, g->file_id), "frame %zu", i);
+	}
 	cr_expect(!r->stacks[2].resolved && r->stacks[2].frame_n == 0);
 	cr_expect(r->modules[1].bias == UINT64_C(0xffff800000001000));
 	cr_expect(r->threads[1].op == 2 && r->threads[1].process == 1 && r->threads[2].process == 2);
@@ -214,6 +240,8 @@ Test(read, a_damaged_line_ends_nothing)
 		{ "[1,2]", "line 3: the line is no JSON object" },
 		{ "garbage", "line 3: the line is no JSON" },
 		{ "{\"e\":\"stack\",\"sid\":1,\"side\":\"user\",\"frames\":[[1,2]]}", "line 3: a stack's frame is malformed" },
+		{ "{\"e\":\"stack\",\"sid\":1,\"side\":\"user\",\"frames\":[[1,2,0,0,\"x\"]]}",
+		  "line 3: a stack's frame is malformed" },
 		{ "{\"e\":\"thread\",\"pid\":1,\"tid\":1,\"begin_ns\":9,\"end_ns\":8}",
 		  "line 3: a thread's lifetime is not within the recording" },
 	};
