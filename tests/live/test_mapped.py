@@ -61,10 +61,12 @@ def test_library_swapped_in_a_forked_child(live):
 
 def test_library_loaded_after_attach(live):
     """C22: libraries that the target loads when it is already recorded."""
-    p = live.spawn(['sh', '-c', 'sleep 2; exec "$0" 4 100000', live.work('dlswap')[0]])
+    go = live.path('go')
+    p = live.spawn(['sh', '-c', 'while [ ! -e "$1" ]; do sleep 0.1; done; exec "$0" 4 100000', live.work('dlswap')[0], go])
     before = tracer_programs()
     a = live.attach_start('-p', str(p.pid))
     live.started(a)
+    open(go, 'w').close()
     rec = live.finish(a, before)
     for lib in ('alpha', 'gamma'):
         us = rec.folded_us('sleep_in', lib + '_outer', lib + '_inner')
