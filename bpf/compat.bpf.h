@@ -117,6 +117,16 @@ struct regs {
 };
 _Static_assert(sizeof(struct regs) == 168, "struct pt_regs of x86_64");
 
+/*
+ * What a perf_event program gets: struct bpf_perf_event_data, whose registers are uABI. The kernel's own type has
+ * fields in them that may not be read at their size (cs is 16 bits wide since 6.9).
+ */
+struct sample_context {
+	struct regs regs; /* of what was interrupted, user or kernel */
+	__u64 sample_period, addr;
+};
+#define REGS_ARE_USER(r) (((r)->cs & 3) != 0)
+
 #define REGS_IP(r) ((r)->ip)
 #define REGS_SP(r) ((r)->sp)
 #define REGS_BP(r) ((r)->bp)
@@ -179,4 +189,13 @@ static __always_inline bool compat_user_regs(struct task_struct *task, const boo
 	else
 		p = (char *)BPF_CORE_READ(task, stack) + THREAD_SIZE - sizeof(struct regs);
 	return !bpf_probe_read_kernel(ret, sizeof(*ret), p);
+}
+
+/* The same of the current task, in programs that have no typed pointer to it (that one: 5.11, 3ca1032ab7ab). */
+static __always_inline bool compat_current_user_regs(struct regs *ret)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf) &&
+	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return compat_user_regs(bpf_get_current_task_btf(), true, ret);
+	return compat_user_regs((struct task_struct *)bpf_get_current_task(), false, ret);
 }

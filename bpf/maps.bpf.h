@@ -220,11 +220,11 @@ struct scratch {
 	struct walk walk;
 	__u32 kernel_part, kernel_first; /* frames_caller_find()'s: in memory, so that the verifier need not follow them */
 };
-/* [0] scheduler programs (interrupts off), [1] iterators (which those may interrupt). */
-enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER };
+/* Scheduler programs (interrupts off); iterators, which those may interrupt; the sampling timer, which may interrupt these. */
+enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER, SCRATCH_SAMPLE, SCRATCH_USERS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, SCRATCH_USERS);
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");

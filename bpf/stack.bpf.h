@@ -159,6 +159,16 @@ static __always_inline __u64 stack_kernel_leaving(void *ctx, struct wcbpf_stack 
 	return stack_kernel_name(s, SCRATCH_SCHED, rest, now);
 }
 
+/* The kernel stack that the sampling timer interrupted. Read in another way than one that is off the CPU: another id. */
+static __always_inline __u64 stack_kernel_running(void *ctx, struct wcbpf_stack *s, __u64 now)
+{
+	if (!stack_kernel_name(s, SCRATCH_SAMPLE, bpf_get_stack(ctx, s->frames, sizeof(s->frames), 0), now))
+		return 0;
+	s->side = WCBPF_STACK_KERNEL_RUNNING;
+	s->id = hash_word(s->id, 0x72756e) | 1;
+	return s->id;
+}
+
 static __always_inline void stack_send(struct wcbpf_stack *s, __u64 *last)
 {
 	__u32 size = STACK_SIZE_FIXED + s->copy_len;

@@ -22,6 +22,7 @@
 #include "offcpu.bpf.h"
 #include "lifecycle.bpf.h"
 #include "iter.bpf.h"
+#include "oncpu.bpf.h"
 
 /* Learns what rt.same_call_mask and rt.hardirq_mask are made of: at the switches of one thread of ours. */
 static __always_inline void calibrate(struct task_struct *prev, const bool btf)
@@ -242,6 +243,21 @@ int futex_exit(struct trace_event_raw_sys_exit *ctx)
 
 	if (rt.on == WCBPF_ON && t && t->futex_pending)
 		on_futex_exit(t, ctx->ret);
+	return 0;
+}
+
+/* Attached to a timer of each CPU (a perf event of the kind cpu-clock). */
+SEC("perf_event")
+int sample(struct sample_context *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct thread *t;
+
+	if (rt.on != WCBPF_ON)
+		return 0;
+	t = thread_find(task, bpf_get_current_pid_tgid(), false);
+	if (t && !t->held)
+		on_sample(ctx, t);
 	return 0;
 }
 

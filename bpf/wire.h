@@ -30,6 +30,7 @@ enum wcbpf_event_kind {
 	WCBPF_EV_THREAD = 7,	   /* struct wcbpf_thread_totals */
 	WCBPF_EV_FUTEX_RESULT = 8, /* struct wcbpf_futex_result */
 	WCBPF_EV_SEED = 9,	   /* struct wcbpf_seed */
+	WCBPF_EV_SAMPLE = 10,	   /* struct wcbpf_sample */
 };
 
 struct wcbpf_head {
@@ -100,7 +101,11 @@ struct wcbpf_interval {
 	char waker_comm[WCBPF_COMM_LEN];
 };
 
-enum wcbpf_stack_side { WCBPF_STACK_KERNEL = 0, WCBPF_STACK_USER = 1 };
+enum wcbpf_stack_side {
+	WCBPF_STACK_KERNEL = 0, /* of a thread that is off the CPU: it is in __schedule, whether that is a frame or not */
+	WCBPF_STACK_USER = 1,
+	WCBPF_STACK_KERNEL_RUNNING = 2, /* of a thread that runs: exactly its frames */
+};
 
 /* How user stacks are taken: --call-graph. */
 enum wcbpf_ustack {
@@ -354,6 +359,25 @@ struct wcbpf_seed {
 	char comm[WCBPF_COMM_LEN];
 };
 
+enum wcbpf_sample_flags {
+	WCBPF_SM_USER = 1 << 0,		 /* interrupted in user mode: there is no kernel stack */
+	WCBPF_SM_KTHREAD = 1 << 1,	 /* a thread without user memory: no user stack is no failure */
+	WCBPF_SM_EXITING = 1 << 2,	 /* past its exit event: likewise */
+	WCBPF_SM_KSTACK_FAILED = 1 << 3, /* a stack was due and could not be read */
+	WCBPF_SM_USTACK_FAILED = 1 << 4,
+};
+
+/* What a traced thread was doing when the sampling timer found it on a CPU. */
+struct wcbpf_sample {
+	struct wcbpf_head head;
+	__u64 kstack_id; /* id of a WCBPF_EV_STACK, 0: none */
+	__u64 ustack_id; /* likewise */
+	__u32 tid, tgid;
+	__s32 syscall;	 /* system call number, -1: not in a system call */
+	__u32 flags;	 /* enum wcbpf_sample_flags */
+	char comm[WCBPF_COMM_LEN];
+};
+
 /* Losses and oddities, one counter each, per CPU. */
 enum wcbpf_counter {
 	WCBPF_CNT_INTERVALS,	      /* attempted */
@@ -369,6 +393,8 @@ enum wcbpf_counter {
 	WCBPF_CNT_CLOCK_BACK,	      /* intervals discarded: end before start */
 	WCBPF_CNT_UNBALANCED,	      /* intervals whose switch-out was not seen: their time is in lost_ns */
 	WCBPF_CNT_INFERRED,	      /* intervals whose switch-in was not seen, see WCBPF_IV_IN_INFERRED */
+	WCBPF_CNT_SAMPLES,	      /* of traced threads, attempted */
+	WCBPF_CNT_LOST_SAMPLES,	      /* of them without room in the ring */
 	WCBPF_CNT_MAX,
 };
 
@@ -441,5 +467,6 @@ _Static_assert(sizeof(struct wcbpf_exec) == 64 + WCBPF_ARGV_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
 _Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
+_Static_assert(sizeof(struct wcbpf_sample) == 64, "wire layout");
 _Static_assert(sizeof(struct wcbpf_seed) == 144 + 8 * WCBPF_REGS_MAX, "wire layout");
 #endif

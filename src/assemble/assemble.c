@@ -17,6 +17,7 @@
 #include "assemble/lifecycle.h"
 #include "assemble/links.h"
 #include "assemble/resource.h"
+#include "assemble/samples.h"
 #include "assemble/state.h"
 #include "assemble/targets.h"
 #include "assemble/threads.h"
@@ -30,11 +31,12 @@ static int blanks_make(struct assemble *a)
 {
 	if (VEC_RESERVE(a->threads, a->thread_cap, 1) < 0 || VEC_RESERVE(a->processes, a->process_cap, 1) < 0 ||
 	    VEC_RESERVE(a->rows, a->row_cap, 1) < 0 || VEC_RESERVE(a->resources, a->resource_cap, 1) < 0 ||
-	    VEC_RESERVE(a->idents, a->ident_cap, 1) < 0)
+	    VEC_RESERVE(a->idents, a->ident_cap, 1) < 0 || VEC_RESERVE(a->sample_next, a->sample_cap, 1) < 0)
 		return -ENOMEM;
 	a->threads[0] = (struct thread_state){ 0 };
 	a->processes[0] = (struct process_state){ 0 };
 	a->rows[0] = (struct row_state){ 0 };
+	a->sample_next[0] = 0;
 	a->resources[a->resource_n++] = (struct resource){ 0 };
 	a->idents[a->ident_n++] = (struct ident){ 0 };
 	return 0;
@@ -50,7 +52,7 @@ int assemble_new(struct model *m, const struct assemble_options *o, struct assem
 	a->o = *o;
 	if (map_new(&a->tids) < 0 || map_new(&a->pids) < 0 || map_new(&a->kstacks) < 0 || map_new(&a->ustacks) < 0 ||
 	    map_new(&a->resource_ids) < 0 || map_new(&a->row_hashes) < 0 || map_new(&a->ident_hashes) < 0 ||
-	    blanks_make(a) < 0)
+	    map_new(&a->sample_hashes) < 0 || blanks_make(a) < 0)
 		return -ENOMEM;
 	m->event_cap = o->event_cap;
 	m->epoch_unix_ns = o->epoch_unix_ns;
@@ -69,11 +71,13 @@ struct assemble *assemble_free(struct assemble *a)
 	map_free(a->resource_ids);
 	map_free(a->row_hashes);
 	map_free(a->ident_hashes);
+	map_free(a->sample_hashes);
 	free(a->threads);
 	free(a->processes);
 	free(a->rows);
 	free(a->resources);
 	free(a->idents);
+	free(a->sample_next);
 	free(a);
 	return NULL;
 }
@@ -98,7 +102,7 @@ static int stack_event(struct assemble *a, const struct wcbpf_stack *e)
 	uint32_t stack;
 
 	if (e->frame_n > WCBPF_STACK_DEPTH_MAX || e->copy_len > WCBPF_STACK_COPY_MAX ||
-	    e->head.size < offsetof(struct wcbpf_stack, copy) + e->copy_len || e->side > WCBPF_STACK_USER)
+	    e->head.size < offsetof(struct wcbpf_stack, copy) + e->copy_len || e->side > WCBPF_STACK_KERNEL_RUNNING)
 		return -EBADMSG;
 	return assemble_stack_index(a, e->side == WCBPF_STACK_USER ? STACK_USER : STACK_KERNEL, e->id, &stack);
 }
@@ -121,6 +125,7 @@ static size_t size_min(uint16_t kind)
 		[WCBPF_EV_EXIT] = sizeof(struct wcbpf_exit),
 		[WCBPF_EV_THREAD] = sizeof(struct wcbpf_thread_totals),
 		[WCBPF_EV_FUTEX_RESULT] = sizeof(struct wcbpf_futex_result),
+		[WCBPF_EV_SAMPLE] = sizeof(struct wcbpf_sample),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) && sizes[kind] ? sizes[kind] : SIZE_MAX;
@@ -145,6 +150,8 @@ static int event_dispatch(struct assemble *a, const struct wcbpf_head *e)
 		return assemble_exit(a, (const struct wcbpf_exit *)e);
 	case WCBPF_EV_THREAD:
 		return assemble_totals(a, (const struct wcbpf_thread_totals *)e);
+	case WCBPF_EV_SAMPLE:
+		return assemble_sample(a, (const struct wcbpf_sample *)e);
 	default:
 		return assemble_futex_result(a, (const struct wcbpf_futex_result *)e);
 	}
@@ -154,7 +161,9 @@ int assemble_event(struct assemble *a, const struct wcbpf_head *e)
 {
 	int r = event_dispatch(a, e);
 
-	if (r == -EBADMSG)
+	if (r == -EBADMSG && e->kind == WCBPF_EV_SAMPLE)
+		a->m->integrity.lost_samples++;
+	else if (r == -EBADMSG)
 		a->m->integrity.lost_unprocessed++;
 	return r;
 }
@@ -351,6 +360,7 @@ int assemble_finish(struct assemble *a, uint64_t end_ns)
 	a->m->end_ns = end;
 	if (threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
 		return -ENOMEM;
+	assemble_samples_finish(a);
 	ops_finish(a->m, end);
 	for (size_t i = 1; i < a->m->wait_n; i++)
 		wait_clip(a->m, &a->m->waits[i], end);

@@ -11,11 +11,12 @@
  * - intervals of one system call (WCBPF_IV_SAME_CALL with consecutive seq) merge into one wait
  * - a wait for a child or a join whose waker's op ends within 1 ms of the wake targets that op; an op
  *   ends at min(its exit event, the end of the wait that it released)
- * - each interval adds to a row (by thread name, syscall, stacks, futex call, kind of resource), also beyond the
- *   event cap
+ * - each interval adds to a row (by thread name, syscall, stacks, futex call, kind of resource, and thread if asked
+ *   for), also beyond the event cap
+ * - samples of one thread, system call and pair of stacks add up to one
  * - of model.integrity it counts recorded, lost_unprocessed, lost_clock_back, lost_stack_bodies (intervals with a
- *   stack that was never set), failed_kernel_stacks, failed_user_stacks (by the intervals' flags) and
- *   dropped_events; the rest is the caller's
+ *   stack that was never set), failed_kernel_stacks, failed_user_stacks (by the intervals' flags), recorded_samples,
+ *   lost_samples (damaged ones), failed_sample_stacks and dropped_events; the rest is the caller's
  * - assemble_finish() gives each row its reason and kind (classify.c), when stacks have names
  */
 #include "bpf/wire.h"
@@ -28,6 +29,7 @@ struct assemble_options {
 	int64_t epoch_unix_ns;	/* wall clock of that moment */
 	bool keep_args;		/* false: no argv in meta (--no-args) */
 	size_t event_cap;	/* ops + waits + links kept */
+	bool rows_by_thread;	/* a row is of one thread */
 	/* The futex calls' and other system calls' numbers come from syscall.h of the build's architecture. */
 };
 

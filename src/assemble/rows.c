@@ -171,6 +171,7 @@ static int row_index(struct assemble *a, const struct row_key *key, uint32_t res
 	a->rows[row] = (struct row_state){ .key = *key, .next = (uint32_t)first, .resource = resource };
 	a->m->rows[row] = (struct model_row){
 		.comm_id = key->comm_id,
+		.thread = key->thread,
 		.kstack = key->kstack,
 		.ustack = key->ustack,
 		.state = key->state,
@@ -191,6 +192,7 @@ int assemble_row_of(struct assemble *a, uint32_t thread, const struct wcbpf_inte
 	struct row_key key = {
 		.syscall = e->syscall < 0 ? -1 : e->syscall,
 		.comm_id = a->m->threads[thread].comm_id,
+		.thread = a->o.rows_by_thread ? thread : 0,
 	};
 	uint32_t row, ident = 0, resource = 0;
 	struct call c = { 0 };

@@ -103,6 +103,7 @@ struct row_key {
 	uint32_t resource_class; /* assemble_resource_class() */
 	uint32_t futex_op;	 /* as given to futex(); of other futex calls FUTEX_PRIVATE_FLAG and the like command */
 	int32_t syscall;
+	uint32_t thread;	 /* 0: whichever */
 };
 
 struct row_state {
@@ -146,13 +147,14 @@ struct assemble {
 	struct map *tids, *pids;     /* -> newest thread, process */
 	struct map *kstacks, *ustacks; /* wire id -> stack */
 	struct map *resource_ids;    /* wire id -> resource */
-	struct map *row_hashes, *ident_hashes; /* -> first of a chain */
+	struct map *row_hashes, *ident_hashes, *sample_hashes; /* -> first of a chain */
 	struct thread_state *threads;
 	struct process_state *processes;
 	struct row_state *rows;
 	struct resource *resources; /* entry 0 is blank, as in the model */
 	struct ident *idents;
-	size_t thread_cap, process_cap, row_cap;
+	uint32_t *sample_next; /* sample of the same hash, 0: none */
+	size_t thread_cap, process_cap, row_cap, sample_cap;
 	size_t resource_n, resource_cap, ident_n, ident_cap;
 };
 

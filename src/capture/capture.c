@@ -366,7 +366,7 @@ static void tables_prepare_all(struct capture *c)
 static int model_open(struct capture *c)
 {
 	struct assemble_options o = { .begin_ns = c->begin_ns, .keep_args = c->options.keep_args,
-				      .event_cap = c->options.event_cap };
+				      .event_cap = c->options.event_cap, .rows_by_thread = c->options.rows_by_thread };
 	struct timespec wall;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
@@ -458,6 +458,7 @@ static int start(struct capture *c, struct capture_error *e)
 				    strerror(-err));
 	if (!resolve_scheduler(c->resolve, sched, lock))
 		programs_set_scheduler(c->programs, sched, lock);
+	c->model->sample_hz = programs_sample_hz(c->programs);
 	programs_switch_on(c->programs, c->begin_ns);
 	err = seed_all(c, e);
 	if (!err && c->tables)
@@ -544,13 +545,17 @@ static void gone_tell(struct capture *c, uint32_t pid)
 	assemble_event(c->assemble, &e.head);
 }
 
-/* Ends of processes that the lifecycle ring had no room for: asked from the system, or an attach would never end. */
+/*
+ * Every second or so: CPUs that came or went; and ends of processes that the lifecycle ring had no room for, asked from
+ * the system, or an attach would never end.
+ */
 static void gone_sweep(struct capture *c)
 {
 	uint64_t counts[WCBPF_CNT_MAX], id;
 
 	if (++c->polls % SWEEP_POLLS)
 		return;
+	programs_refresh(c->programs);
 	programs_counts(c->programs, counts);
 	if (!counts[WCBPF_CNT_LOST_LIFECYCLE])
 		return;
@@ -612,6 +617,8 @@ static void integrity_fill(struct capture *c)
 	i->unmatched_wakes = n[WCBPF_CNT_WAKE_UNSEEN];
 	i->inferred_switches = n[WCBPF_CNT_INFERRED];
 	i->unbalanced = n[WCBPF_CNT_UNBALANCED];
+	i->samples = n[WCBPF_CNT_SAMPLES];
+	i->lost_samples += n[WCBPF_CNT_LOST_SAMPLES];
 }
 
 /* Which CPU lost what: a line for each that did. */
@@ -629,6 +636,7 @@ static void losses_by_cpu(struct capture *c)
 		{ WCBPF_CNT_THREADS_FULL, "threads (map full)" },
 		{ WCBPF_CNT_CLOCK_BACK, "intervals (clock gone back)" },
 		{ WCBPF_CNT_UNBALANCED, "intervals (switch-out not seen)" },
+		{ WCBPF_CNT_LOST_SAMPLES, "samples (ring full)" },
 	};
 	uint64_t n[WCBPF_CNT_MAX];
 	char line[200];
@@ -722,6 +730,11 @@ const char *const *capture_diagnostics(const struct capture *c)
 void capture_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns)
 {
 	programs_cost(c->programs, ret_run_n, ret_run_ns);
+}
+
+void capture_sample_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns)
+{
+	programs_sample_cost(c->programs, ret_run_n, ret_run_ns);
 }
 
 struct capture *capture_free(struct capture *c)

@@ -24,6 +24,8 @@ struct capture_options {
 	bool symbols;	     /* false: --no-symbols */
 	enum wcbpf_ustack user_stacks;
 	bool copies;	     /* what the tables don't know is copied and unwound here, within a budget */
+	uint32_t sample_hz;  /* how often a CPU's running thread is looked at; 0: never */
+	bool rows_by_thread; /* as analyze_wall() needs them */
 	uint64_t ring_bytes; /* a CPU; 0: default */
 };
 
@@ -58,6 +60,8 @@ struct model *capture_model(struct capture *c);
 /* Facts for the summary: lines for the diagnostics (NULL-terminated), tracer cost. */
 const char *const *capture_diagnostics(const struct capture *c);
 void capture_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+/* Of these the runs of the sampling timers. */
+void capture_sample_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns);
 struct capture *capture_free(struct capture *c);
 
 /* ---- doctor ---- */

@@ -146,7 +146,8 @@ static void check_programs(struct checks *c)
 {
 	/* libbpf's own lines would come before the first check */
 	static const uint32_t nobody = UINT32_MAX;
-	struct capture_options o = { .scope = CAPTURE_PIDS, .ids = &nobody, .id_n = 1, .ring_bytes = 4096 };
+	struct capture_options o = { .scope = CAPTURE_PIDS, .ids = &nobody, .id_n = 1, .sample_hz = 99,
+				     .ring_bytes = 4096 };
 	_cleanup_(programs_freep) struct programs *p = NULL;
 	struct capture_error e = { 0 };
 	struct rings *rings = NULL;

@@ -49,6 +49,18 @@ void learn_contexts(struct wcbpf_bpf *skel);
 /* Runs an iterator program once, calling f for each event it wrote. 0, -errno. */
 int iterate(struct bpf_program *prog, int map_fd, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 
+/* ---- sampling.c: the timers that run the sample program ---- */
+struct sampling;
+/* A timer on each of the CPUs that are online, of cpu_n there may be. 0, -errno: none could be had. */
+int sampling_new(struct bpf_program *prog, uint32_t cpu_n, uint32_t hz, struct sampling **ret);
+struct sampling *sampling_free(struct sampling *s);
+/* Follows CPUs that came or went. */
+void sampling_refresh(struct sampling *s);
+/* The rate that the kernel allowed. */
+uint32_t sampling_hz(const struct sampling *s);
+/* What is not as asked, one line; NULL: nothing. */
+const char *sampling_problem(const struct sampling *s);
+
 /* ---- rings.c: per-CPU rings, merged by time ---- */
 struct rings;
 /* Makes a ring for each CPU and puts it into the rings map; lifecycle_fd is the lifecycle ring. */

@@ -26,15 +26,19 @@
 #define COPIES_MAX 300 /* stacks copied a CPU and 100 ms while tables are missing: 2.5 MB of its ring */
 #define RING_BYTES_TOTAL (64 << 20)
 #define OFFLINE_RING_BYTES (64 << 10)
+#define REFUSED_BTF "BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost"
+#define NOT_SAMPLED "threads are not sampled, what they did on the CPU is unknown: "
 
 struct programs {
 	struct wcbpf_bpf *skel;
 	struct bpf_link *futex_exits[FUTEX_EXITS_MAX];
+	struct sampling *sampling; /* NULL: threads are not sampled */
 	int stats_fd;
-	uint32_t cpu_n;
+	uint32_t cpu_n, sample_hz;
 	const char *problems[PROBLEMS_MAX + 1];
 	size_t problem_n;
 	uint64_t run_n, run_ns, misses; /* read before detaching */
+	uint64_t sample_run_n, sample_run_ns; /* of them */
 };
 
 static void problem(struct programs *p, const char *text)
@@ -102,7 +106,7 @@ static uint64_t ring_bytes_choose(uint64_t asked)
 	return bytes;
 }
 
-static int load(struct programs *p, const struct capture_options *o, const struct features *f, bool btf)
+static int load(struct programs *p, const struct capture_options *o, const struct features *f, bool btf, bool sample)
 {
 	struct bpf_program *prog;
 	int err;
@@ -120,7 +124,31 @@ static int load(struct programs *p, const struct capture_options *o, const struc
 		if (btf ? is_raw_twin(name) : is_btf_twin(name))
 			bpf_program__set_autoload(prog, false);
 	}
+	bpf_program__set_autoload(p->skel->progs.sample, sample);
 	return wcbpf_bpf__load(p->skel);
+}
+
+/* With what the host allows. The first refusal if it allows nothing. */
+static int load_any(struct programs *p, const struct capture_options *o, const struct features *f)
+{
+	bool sample = o->sample_hz;
+	int err = load(p, o, f, true, sample);
+
+	if (!err)
+		return 0;
+	if (!load(p, o, f, false, sample)) {
+		problem(p, REFUSED_BTF);
+		return 0;
+	}
+	if (!sample)
+		return err;
+	if (load(p, o, f, true, false)) {
+		if (load(p, o, f, false, false))
+			return err;
+		problem(p, REFUSED_BTF);
+	}
+	problem(p, NOT_SAMPLED "the kernel refused the program");
+	return 0;
 }
 
 static int load_fail(struct capture_error *e, int err)
@@ -175,6 +203,7 @@ int programs_new(const struct capture_options *o, struct programs **ret, struct 
 	libbpf_set_print(libbpf_say);
 	p->stats_fd = -1;
 	p->cpu_n = libbpf_num_possible_cpus();
+	p->sample_hz = o->sample_hz;
 	err = features_read(&f);
 	if (err) {
 		programs_free(p);
@@ -186,14 +215,7 @@ int programs_new(const struct capture_options *o, struct programs **ret, struct 
 		return capture_fail(e, -EOPNOTSUPP, true, "kernel_unsupported",
 				    "Linux 5.18.0 and 5.18.1 order sched_switch's arguments as no other: update the kernel");
 	}
-	err = load(p, o, &f, true);
-	if (err) {
-		int raw = load(p, o, &f, false);
-
-		if (!raw)
-			problem(p, "BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost");
-		err = raw ? err : 0;
-	}
+	err = load_any(p, o, &f);
 	if (!err)
 		err = wanted_fill(p, o);
 	if (err) {
@@ -296,6 +318,22 @@ static void futex_exits_attach(struct programs *p)
 		problem(p, "the exit of futex(2) can't be traced: results of futex calls are unknown");
 }
 
+/* Without samples a recording still tells how long threads were on the CPU, and all about the time they were not. */
+static void sampling_begin(struct programs *p, uint32_t hz)
+{
+	int err;
+
+	if (!hz || !bpf_program__autoload(p->skel->progs.sample))
+		return;
+	err = sampling_new(p->skel->progs.sample, p->cpu_n, hz, &p->sampling);
+	if (!err && sampling_problem(p->sampling))
+		problem(p, sampling_problem(p->sampling));
+	else if (err == -EPERM || err == -EACCES)
+		problem(p, NOT_SAMPLED "perf events are refused (kernel.perf_event_paranoid, or a container's seccomp)");
+	else if (err)
+		problem(p, NOT_SAMPLED "the kernel has no cpu-clock perf event for any CPU");
+}
+
 static int programs_link(struct programs *p, struct capture_error *e)
 {
 	struct wcbpf_bpf *s = p->skel;
@@ -335,6 +373,7 @@ static int programs_link(struct programs *p, struct capture_error *e)
 		problem(p, "an interrupt tracepoint can't be attached: some wakers are told as unknown or irq");
 	}
 	futex_exits_attach(p);
+	sampling_begin(p, p->sample_hz);
 	return 0;
 }
 
@@ -401,6 +440,10 @@ static void statistics_read(struct programs *p)
 		p->run_n += info.run_cnt;
 		p->run_ns += info.run_time_ns;
 		p->misses += info.recursion_misses;
+		if (prog == p->skel->progs.sample) {
+			p->sample_run_n = info.run_cnt;
+			p->sample_run_ns = info.run_time_ns;
+		}
 	}
 }
 
@@ -428,6 +471,7 @@ void programs_detach(struct programs *p)
 	nanosleep(&in_flight, NULL); /* programs that were past their test of it */
 	statistics_read(p);
 	wcbpf_bpf__detach(p->skel);
+	p->sampling = sampling_free(p->sampling);
 	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++) {
 		bpf_link__destroy(p->futex_exits[i]);
 		p->futex_exits[i] = NULL;
@@ -484,10 +528,28 @@ void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_
 	*ret_run_ns = p->run_ns;
 }
 
+void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns)
+{
+	*ret_run_n = p->sample_run_n;
+	*ret_run_ns = p->sample_run_ns;
+}
+
+uint32_t programs_sample_hz(const struct programs *p)
+{
+	return p->sampling ? sampling_hz(p->sampling) : 0;
+}
+
+void programs_refresh(struct programs *p)
+{
+	if (p->sampling)
+		sampling_refresh(p->sampling);
+}
+
 struct programs *programs_free(struct programs *p)
 {
 	if (!p)
 		return NULL;
+	sampling_free(p->sampling);
 	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++)
 		bpf_link__destroy(p->futex_exits[i]);
 	wcbpf_bpf__destroy(p->skel);

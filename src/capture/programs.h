@@ -36,5 +36,10 @@ bool programs_counts_of_cpu(const struct programs *p, uint32_t cpu, uint64_t ret
 /* Program runs that the kernel skipped. */
 uint64_t programs_misses(const struct programs *p);
 void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+/* How often threads are sampled; 0: they are not. */
+uint32_t programs_sample_hz(const struct programs *p);
+/* Follows CPUs that came or went since. */
+void programs_refresh(struct programs *p);
 /* What is missing on this host though recording works; the i-th line, NULL behind the last. */
 const char *programs_problem(const struct programs *p, size_t i);

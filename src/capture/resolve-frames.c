@@ -241,16 +241,18 @@ static int work_user(struct framer *f, struct body *b)
  */
 static int work_kernel(struct framer *f, struct body *b)
 {
+	bool schedule = f->schedule && b->wire.side == WCBPF_STACK_KERNEL;
+
 	b->ended = b->wire.end == WCBPF_STACK_TRUNCATED ? "truncated" : "complete";
 	if (VEC_RESERVE(b->frames, b->frame_cap, b->wire.frame_n + 1u) < 0)
 		return -ENOMEM;
-	if (f->schedule)
+	if (schedule)
 		sym_kernel(f->sym, f->schedule, &b->frames[b->frame_n++]);
 	for (size_t i = 0; i < b->wire.frame_n; i++) {
 		struct sym_frame frame;
 
 		sym_kernel(f->sym, b->wire.frames[i], &frame);
-		if (frame.hidden || (f->schedule && frame.name && !strcmp(frame.name, "__schedule")))
+		if (frame.hidden || (schedule && frame.name && !strcmp(frame.name, "__schedule")))
 			continue;
 		b->frames[b->frame_n++] = frame;
 	}

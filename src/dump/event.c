@@ -293,6 +293,7 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 		.below_min_n = (uint32_t)fields_number(f, F_BELOW_MIN),
 		.voluntary_n = (uint32_t)fields_number(f, F_VOLUNTARY),
 		.involuntary_n = (uint32_t)fields_number(f, F_INVOLUNTARY),
+		.sample_n = (uint32_t)fields_number(f, F_SAMPLES),
 		.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER),
 	};
 	uint32_t index;
@@ -310,6 +311,35 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 	return 0;
 }
 
+/* Its stacks stay ids of the dump, its thread a name without an index, until all is read. */
+static int sample_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	struct model_sample s = {
+		.count = fields_number(f, F_SAMPLES),
+		.kstack = (uint32_t)fields_number(f, F_KSTACK),
+		.ustack = (uint32_t)fields_number(f, F_USTACK),
+		.comm_id = fields_has(f, F_THREAD_NAME) ? string_field(r, f, F_THREAD_NAME) : UINT32_MAX,
+		.syscall = fields_has(f, F_SYSCALL) ? (int32_t)f->number[F_SYSCALL] : -1,
+	};
+	uint32_t index;
+
+	/* Sums of counts must not overflow. */
+	if (!s.count || s.count > UINT32_MAX) {
+		*ret_why = "a sample has no possible count";
+		return -EBADMSG;
+	}
+	if (VEC_RESERVE(r->sample_refs, r->sample_ref_cap, r->m->sample_n + 1) < 0 ||
+	    model_sample_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->samples[index] = s;
+	r->sample_refs[index] = (struct sample_refs){
+		.pid = (uint32_t)fields_number(f, F_PID),
+		.tid = (uint32_t)fields_number(f, F_TID),
+		.begin_ns = (int64_t)fields_number(f, F_BEGIN_NS),
+	};
+	return 0;
+}
+
 int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
 	const char *e = fields_word(f, F_E);
@@ -324,6 +354,8 @@ int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 		return stack_event(r, f, ret_why);
 	if (strcmp(e, "module") == 0)
 		return module_event(r, f);
+	if (strcmp(e, "sample") == 0)
+		return sample_event(r, f, ret_why);
 	if (strcmp(e, "thread") == 0)
 		return thread_event(r, f, ret_why);
 	return 0; /* span, and what later versions add */

@@ -86,6 +86,7 @@ static const struct field_row {
 	[F_BELOW_MIN] = ADDED("below_min", U32),
 	[F_VOLUNTARY] = ADDED("voluntary", U32),
 	[F_INVOLUNTARY] = ADDED("involuntary", U32),
+	[F_SAMPLES] = ADDED("samples", U64),
 };
 
 /* hint: where to look first; keys of like lines come in like order. F_MAX if the key is unknown. */

@@ -147,7 +147,8 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 		COUNTER(failed_kernel_stacks), COUNTER(failed_user_stacks), COUNTER(lost_lifecycle),
 		COUNTER(lost_futex_results), COUNTER(lost_resources), COUNTER(lost_map_full), COUNTER(lost_recursion),
 		COUNTER(lost_mappings), COUNTER(unmatched_wakes), COUNTER(inferred_switches), COUNTER(unbalanced),
-		COUNTER(truncated_stacks), COUNTER(repeated_stack_losses),
+		COUNTER(truncated_stacks), COUNTER(repeated_stack_losses), COUNTER(samples), COUNTER(recorded_samples),
+		COUNTER(lost_samples), COUNTER(failed_sample_stacks),
 #undef COUNTER
 	};
 
@@ -209,6 +210,7 @@ int reader_header(struct reader *r, const char *line, size_t n, struct dump_fact
 	wcbpf = member(o, "wcbpf");
 	if (json_object_is_type(wcbpf, json_type_object))
 		integrity_read(r, wcbpf);
+	r->m->sample_hz = (uint32_t)member_uint(wcbpf, "sample_hz");
 	/* What the header calls dropped holds lost intervals too; the rest went over the event cap. */
 	dropped = member_uint(o, "dropped_events");
 	lost = dump_dropped_events(r->m);

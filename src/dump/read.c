@@ -26,6 +26,7 @@ static void reader_done(struct reader *r)
 	free(r->wait_refs);
 	free(r->link_refs);
 	free(r->thread_ops);
+	free(r->sample_refs);
 	rows_done(&r->rows);
 }
 

@@ -12,6 +12,10 @@ struct wait_refs {
 	uint64_t op, target;
 	uint32_t pid, tid, waker_pid, waker_tid, waker_comm;
 };
+struct sample_refs {
+	uint32_t pid, tid;
+	int64_t begin_ns;
+};
 struct link_refs {
 	uint64_t from, to;
 };
@@ -33,6 +37,8 @@ struct reader {
 	size_t wait_ref_cap;
 	struct link_refs *link_refs;
 	size_t link_ref_cap;
+	struct sample_refs *sample_refs;
+	size_t sample_ref_cap;
 	uint64_t *thread_ops;
 	size_t thread_op_cap;
 	/* Until resolved: stacks are sids, comm_id is UINT32_MAX for "the thread's name". A wait's row is an index here. */

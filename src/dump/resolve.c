@@ -138,6 +138,10 @@ static void stacks_resolve(struct reader *r)
 		for (uint32_t k = 0; k < s->frame_n; k++)
 			s->frames[k].module = ids_find(&r->module_ids, s->frames[k].module);
 	}
+	for (size_t i = 1; i < r->m->sample_n; i++) {
+		r->m->samples[i].kstack = ids_find(&r->stack_ids, r->m->samples[i].kstack);
+		r->m->samples[i].ustack = ids_find(&r->stack_ids, r->m->samples[i].ustack);
+	}
 	for (size_t i = 0; i < r->rows.n; i++) {
 		r->rows.items[i].kstack = ids_find(&r->stack_ids, r->rows.items[i].kstack);
 		r->rows.items[i].ustack = ids_find(&r->stack_ids, r->rows.items[i].ustack);
@@ -254,6 +258,19 @@ static int wait_waker_resolve(struct model *m, const struct lifetimes *threads, 
 	return 0;
 }
 
+/* A sample of a thread that is not in the dump keeps thread 0, which has no time to divide. */
+static void samples_resolve(struct reader *r, const struct lifetimes *threads)
+{
+	for (size_t i = 1; i < r->m->sample_n; i++) {
+		const struct sample_refs *refs = &r->sample_refs[i];
+		struct model_sample *s = &r->m->samples[i];
+
+		s->thread = lifetimes_find(threads, refs->pid, refs->tid, refs->begin_ns);
+		if (s->comm_id == UINT32_MAX)
+			s->comm_id = r->m->threads[s->thread].comm_id;
+	}
+}
+
 static int waits_resolve(struct reader *r)
 {
 	_cleanup_(lifetimes_done) struct lifetimes threads = { 0 };
@@ -263,6 +280,7 @@ static int waits_resolve(struct reader *r)
 
 	if (lifetimes_of_threads(m, &threads) < 0)
 		return -ENOMEM;
+	samples_resolve(r, &threads);
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct wait_refs *refs = &r->wait_refs[i];
 		struct model_wait *x = &m->waits[i];

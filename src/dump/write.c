@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * One pass in an order in which every event follows what it refers to:
- * modules, stacks, threads, ops, links, waits. A file cut short (disk full)
+ * modules, stacks, threads, samples, ops, links, waits. A file cut short (disk full)
  * then loses waits, not the names of those it kept.
  *
  * Strictness lives here, not in the callers: ids that are none become 0 and
@@ -138,6 +138,30 @@ static void thread_write(struct writer *w, size_t index)
 	json_kv_uint_nz(j, "below_min", t->below_min_n);
 	json_kv_uint_nz(j, "voluntary", t->voluntary_n);
 	json_kv_uint_nz(j, "involuntary", t->involuntary_n);
+	json_kv_uint_nz(j, "samples", t->sample_n);
+	json_end_object(j);
+	json_newline(j);
+}
+
+/* The thread's begin tells it from others that had its number. */
+static void sample_write(struct writer *w, size_t index)
+{
+	const struct model_sample *s = &w->m->samples[index];
+	const struct model_thread *t = thread_at(w, s->thread);
+	struct json *j = w->j;
+
+	json_begin_object(j);
+	json_kv_string(j, "e", "sample");
+	json_kv_uint(j, "pid", t ? t->pid : 0);
+	json_kv_uint(j, "tid", t ? t->tid : 0);
+	json_kv_int(j, "begin_ns", t ? time_clamp(t->begin_ns, 0, w->m->end_ns) : 0);
+	if (!t || dump_strings_id(&w->strings, t->comm_id) != dump_strings_id(&w->strings, s->comm_id))
+		kv_id_nz(w, "thread_name", s->comm_id);
+	if (s->syscall >= 0)
+		json_kv_int(j, "syscall", s->syscall);
+	json_kv_uint_nz(j, "kstack", s->kstack < w->m->stack_n ? s->kstack : 0);
+	json_kv_uint_nz(j, "ustack", s->ustack < w->m->stack_n ? s->ustack : 0);
+	json_kv_uint(j, "samples", s->count);
 	json_end_object(j);
 	json_newline(j);
 }
@@ -332,7 +356,8 @@ static void header_write(struct writer *w, void (*wcbpf)(void *arg, struct json 
 	json_kv_int(j, "epoch_unix_nano", m->epoch_unix_ns);
 	json_kv_int(j, "dumped_unix_nano", m->epoch_unix_ns + m->end_ns);
 	json_kv_uint(j, "dropped_events", dump_dropped_events(m));
-	json_kv_uint(j, "event_count", model_event_n(m) - open_n + m->stack_n + m->module_n + m->thread_n - 3);
+	json_kv_uint(j, "event_count", model_event_n(m) - open_n + m->stack_n + m->module_n + m->thread_n +
+		     m->sample_n - 4);
 	json_key(j, "strings");
 	json_begin_array(j);
 	for (size_t i = 0; i < string_n; i++)
@@ -367,6 +392,8 @@ static int events_write(struct writer *w)
 		stack_write(w, i);
 	for (size_t i = 1; i < m->thread_n; i++)
 		thread_write(w, i);
+	for (size_t i = 1; i < m->sample_n && !json_error(w->j); i++)
+		sample_write(w, i);
 	for (size_t i = 1; i < m->op_n; i++) {
 		if (!m->ops[i].open)
 			op_write(w, i);

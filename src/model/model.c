@@ -48,12 +48,12 @@ static int blanks_append(struct model *m)
 	uint32_t none;
 
 	if (APPEND(m, op, &none) < 0 || APPEND(m, wait, &none) < 0 || APPEND(m, link, &none) < 0 ||
-	    APPEND(m, row, &none) < 0 || APPEND(m, thread, &none) < 0 || process_append(m, &none) < 0 ||
-	    APPEND(m, waker, &none) < 0 || APPEND(m, aside, &none) < 0 ||
+	    APPEND(m, row, &none) < 0 || APPEND(m, thread, &none) < 0 || APPEND(m, sample, &none) < 0 ||
+	    process_append(m, &none) < 0 || APPEND(m, waker, &none) < 0 || APPEND(m, aside, &none) < 0 ||
 	    APPEND(m, stack, &none) < 0 || APPEND(m, module, &none) < 0)
 		return -ENOMEM;
 	/* A reader that follows a 0 meets "none", not system call 0 or a wake at time 0. */
-	m->rows[0].syscall = -1;
+	m->rows[0].syscall = m->samples[0].syscall = -1;
 	m->waits[0].wake_ns = -1;
 	return 0;
 }
@@ -79,6 +79,7 @@ struct model *model_free(struct model *m)
 	free(m->links);
 	free(m->rows);
 	free(m->threads);
+	free(m->samples);
 	free(m->processes);
 	free(m->wakers);
 	map_free(m->waker_ids);
@@ -128,6 +129,11 @@ int model_row_add(struct model *m, uint32_t *ret)
 int model_thread_add(struct model *m, uint32_t *ret)
 {
 	return APPEND(m, thread, ret);
+}
+
+int model_sample_add(struct model *m, uint32_t *ret)
+{
+	return APPEND(m, sample, ret);
 }
 
 int model_process_add(struct model *m, uint32_t *ret)
@@ -269,5 +275,6 @@ bool model_is_complete(const struct model *m)
 	const struct model_integrity *i = &m->integrity;
 
 	return !model_lost_stack_traces(m) && !i->lost_lifecycle && !i->lost_futex_results && !i->lost_resources &&
-	       !i->lost_map_full && !i->lost_recursion && !i->lost_mappings && !i->unbalanced && !i->dropped_events;
+	       !i->lost_map_full && !i->lost_recursion && !i->lost_mappings && !i->unbalanced && !i->dropped_events &&
+	       !i->lost_samples && !i->failed_sample_stacks;
 }

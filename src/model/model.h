@@ -77,6 +77,7 @@ struct model_op {
 struct model_row {
 	uint64_t count;	      /* off-CPU intervals */
 	uint64_t blocked_ns, runnable_ns;
+	uint32_t thread;	 /* thread index, 0: of any */
 	uint32_t kstack, ustack; /* stack indexes */
 	uint32_t comm_id;	 /* string: thread name */
 	uint32_t kind_id;	 /* string: wait_kind, 0: unknown */
@@ -140,8 +141,21 @@ struct model_thread {
 	int64_t begin_ns, end_ns;
 	uint64_t oncpu_ns, runnable_ns, blocked_ns, lost_ns; /* sum = end_ns - begin_ns when has_totals */
 	uint32_t interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
+	uint32_t sample_n;
 	uint8_t clipped;
 	bool has_totals;
+};
+
+/*
+ * What a thread was seen doing on the CPU, at ticks of a timer that don't
+ * depend on it: its on-CPU time belongs to its samples in proportion to their counts.
+ */
+struct model_sample {
+	uint64_t count;
+	uint32_t thread;	 /* thread index */
+	uint32_t kstack, ustack; /* stack indexes; kstack 0: it was in user mode */
+	uint32_t comm_id;	 /* string: its name then */
+	int32_t syscall;	 /* -1: in none */
 };
 
 struct model_process {
@@ -198,6 +212,10 @@ struct model_integrity {
 	uint64_t unbalanced;	   /* switches from a CPU that were not seen: an interval each, its time in lost_ns */
 	uint64_t dropped_events;   /* dump events over the event cap; totals still count them */
 	uint64_t truncated_stacks;
+	uint64_t samples;	   /* taken of threads of the recording; = recorded_samples + lost_samples */
+	uint64_t recorded_samples;
+	uint64_t lost_samples;
+	uint64_t failed_sample_stacks; /* recorded ones with a stack that could not be read or never came */
 };
 
 struct model {
@@ -207,19 +225,21 @@ struct model {
 	struct model_link *links;
 	struct model_row *rows;
 	struct model_thread *threads;
+	struct model_sample *samples;
 	struct model_process *processes;
 	struct model_waker *wakers;
 	struct model_wait_words *asides; /* of waits whose words found no place in them, private */
 	struct model_stack *stacks;
 	struct model_module *modules;
 	/* blank entry 0 included */
-	size_t op_n, wait_n, link_n, row_n, thread_n, process_n, waker_n, aside_n, stack_n, module_n;
+	size_t op_n, wait_n, link_n, row_n, thread_n, sample_n, process_n, waker_n, aside_n, stack_n, module_n;
 	int64_t epoch_unix_ns;
 	int64_t end_ns; /* relative time of the dump */
 	size_t event_cap; /* most ops + waits + links kept; 0: no cap */
+	uint32_t sample_hz; /* samples a second on each CPU; 0: none were taken */
 	struct model_integrity integrity;
 	/* capacities and the wakers by their numbers, private */
-	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, process_cap, waker_cap, aside_cap, stack_cap, module_cap;
+	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, sample_cap, process_cap, waker_cap, aside_cap, stack_cap, module_cap;
 	struct map *waker_ids;
 };
 
@@ -238,6 +258,7 @@ int model_wait_add(struct model *m, uint32_t *ret);
 int model_link_add(struct model *m, uint32_t *ret);
 int model_row_add(struct model *m, uint32_t *ret);
 int model_thread_add(struct model *m, uint32_t *ret);
+int model_sample_add(struct model *m, uint32_t *ret);
 int model_process_add(struct model *m, uint32_t *ret);
 int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret);
 int model_module_add(struct model *m, uint32_t *ret);

@@ -11,6 +11,7 @@ static void write_header(void *arg, struct json *j)
 	const struct output_job *job = arg;
 
 	recording_write_facts(j, job->f);
+	json_kv_uint_nz(j, "sample_hz", job->m->sample_hz);
 	json_key(j, "integrity");
 	json_begin_object(j);
 	integrity_write_counters(j, job->m);

@@ -48,6 +48,10 @@ static const struct counter counters[] = {
 	COUNTER(unbalanced, OTHER, "switch(es) to or from a CPU without their counterpart"),
 	COUNTER(dropped_events, OTHER, "event(s) over the event cap left out of the dump; totals count them"),
 	COUNTER(truncated_stacks, PLAIN, NULL),
+	COUNTER(samples, PLAIN, NULL),
+	COUNTER(recorded_samples, PLAIN, NULL),
+	COUNTER(lost_samples, OTHER, "sample(s) of running threads lost"),
+	COUNTER(failed_sample_stacks, OTHER, "sample(s) of running threads without their stack"),
 };
 
 enum { COUNTER_N = sizeof(counters) / sizeof(counters[0]) };

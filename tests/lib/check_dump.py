@@ -33,7 +33,7 @@ STANDARD_ON = {'op': {'e', 'k', 'w', 'o', 'id', 'p', 'r', 'c', 'i', 'cl', 'm', '
                'wait': {'e', 'rs', 'p', 't', 'i', 's', 'd'},
                'link': {'e', 'lk', 'p', 't', 'r', 'i', 's', 'd'},
                'span': {'e', 'id', 'tr', 'sp'},
-               'stack': {'e'}, 'module': {'e'}, 'thread': {'e'}}
+               'stack': {'e'}, 'module': {'e'}, 'thread': {'e'}, 'sample': {'e'}}
 ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32', 'unwound': 'one', 'clipped': 'clipped',
                 'kstack': 'stack', 'ustack': 'stack', 'waker_stack': 'stack'},
          'wait': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'clipped': 'clipped', 'wait_kind': 'string',
@@ -47,7 +47,10 @@ ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32',
          'module': {'mid': 'u32', 'path': 'word', 'build_id': 'word', 'bias': 'u64'},
          'thread': {'pid': 'u32', 'tid': 'u32', 'comm': 'word', 'op': 'u64', 'clipped': 'clipped', 'begin_ns': 'i64',
                     'end_ns': 'i64', 'oncpu_ns': 'u64', 'runnable_ns': 'u64', 'blocked_ns': 'u64', 'lost_ns': 'u64',
-                    'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32'}}
+                    'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32',
+                    'samples': 'u32'},
+         'sample': {'pid': 'u32', 'tid': 'u32', 'begin_ns': 'i64', 'thread_name': 'string', 'syscall': 'syscall',
+                    'kstack': 'stack', 'ustack': 'stack', 'samples': 'u32'}}
 HEADER = {'schema_version': 'i64', 'epoch_unix_nano': 'i64', 'dumped_unix_nano': 'i64', 'dropped_events': 'u64',
           'event_count': 'i64'}
 OPEN_OP = {'op_id': 'u64', 'parent_id': 'u64', 'kind': 'word', 'work_type': 'word', 'class_id': 'string',
@@ -333,6 +336,9 @@ class Checker:
             self.error(where, 'only %s of a thread\'s four times', ', '.join(times))
         return True
 
+    def shape_sample(self, where, ev):
+        return self.needs(where, ev, 'pid', 'tid', 'begin_ns', 'samples')
+
     # ---- what lines say of each other ----
 
     def check_references(self):
@@ -357,6 +363,23 @@ class Checker:
                     self.error(where, 'module %d of a frame is not in this dump', f[0])
         self.check_parents()
         self.check_lifetimes()
+        self.check_samples()
+
+    def check_samples(self):
+        """Each is of a thread of the dump, which says how many it has."""
+        said = {(ev['pid'], ev['tid'], ev['begin_ns']): ev.get('samples', 0) for _, ev in self.events
+                if ev['e'] == 'thread'}
+        found = {}
+        for line, ev in self.events:
+            if ev['e'] != 'sample':
+                continue
+            key = ev['pid'], ev['tid'], ev['begin_ns']
+            if key not in said:
+                self.error('line %d' % line, 'a sample of pid %d tid %d begun at %d: no such thread', *key)
+            found[key] = found.get(key, 0) + ev['samples']
+        for key, n in said.items():
+            if n != found.get(key, 0):
+                self.error('threads', 'pid %d tid %d has %d samples, and says %d', key[0], key[1], found.get(key, 0), n)
 
     def check_lifetimes(self):
         """Of our own events (they have a pid): no wait outside of its op, no op outlasts its parent."""

@@ -107,9 +107,9 @@ int capture_start(const struct capture_options *o, struct capture **ret, struct 
 	snprintf(c->line[0], sizeof(c->line[0]), "before_exec=%d", o->id_n ? same_program(o->ids[0]) : -1);
 	snprintf(c->line[1], sizeof(c->line[1]),
 		 "scope=%d ids=%zu inherit=%d min_ns=%llu event_cap=%zu keep_args=%d symbols=%d user_stacks=%d "
-		 "copies=%d",
+		 "copies=%d sample_hz=%u rows_by_thread=%d",
 		 o->scope, o->id_n, o->inherit, (unsigned long long)o->min_ns, o->event_cap, o->keep_args, o->symbols,
-		 (int)o->user_stacks, o->copies);
+		 (int)o->user_stacks, o->copies, o->sample_hz, o->rows_by_thread);
 	c->lines[0] = c->line[0];
 	c->lines[1] = c->line[1];
 	*ret = c;
@@ -167,7 +167,7 @@ static int model_fill(struct capture *c)
 	m->ops[op] = (struct model_op){.id = op, .end_ns = m->end_ns, .class_id = name, .pid = c->ids[0],
 		.tid = c->ids[0], .kind = OP_EXEC, .work = WORK_USER};
 	m->rows[row] = (struct model_row){.count = 1, .blocked_ns = (uint64_t)m->end_ns, .comm_id = name,
-		.syscall = -1, .reason = REASON_SLEEP};
+		.syscall = -1, .reason = REASON_SLEEP, .thread = c->o.rows_by_thread ? thread : 0};
 	m->waits[wait] = (struct model_wait){.end_ns = m->end_ns, .blocked_ns = m->end_ns, .wake_ns = -1,
 		.row = row, .op = op, .thread = thread};
 	return 0;
@@ -196,6 +196,13 @@ void capture_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_ru
 	(void)c;
 	*ret_run_n = 10;
 	*ret_run_ns = 4000;
+}
+
+void capture_sample_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns)
+{
+	(void)c;
+	*ret_run_n = 2;
+	*ret_run_ns = 1500;
 }
 
 struct capture *capture_free(struct capture *c)

@@ -80,6 +80,14 @@ static void add_threads_and_stacks(struct model *m)
 	frames[4] = (struct model_frame){ .module = 1, .address = 0x1236, .file_id = str(m, "sh") };
 	cr_assert(model_stack_set(m, i, "fp", frames, 5) == 0);
 	cr_assert(model_stack_add(m, STACK_KERNEL, &i) == 0); /* its body never came */
+	cr_assert(model_sample_add(m, &i) == 0);
+	m->samples[i] = (struct model_sample){ .count = 40, .thread = 1, .ustack = 1, .comm_id = str(m, "sh"),
+					       .syscall = -1 };
+	cr_assert(model_sample_add(m, &i) == 0);
+	m->samples[i] = (struct model_sample){ .count = 2, .thread = 2, .kstack = 2, .ustack = 1,
+					       .comm_id = str(m, "old name"), .syscall = 0 };
+	m->threads[1].sample_n = 40;
+	m->threads[2].sample_n = 2;
 }
 
 static void words_set(struct model *m, uint32_t wait, const struct model_wait_words *words)

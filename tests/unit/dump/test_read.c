@@ -139,6 +139,15 @@ Test(read, the_model_comes_back)
 	cr_expect(r->threads[1].has_totals && !r->threads[2].has_totals && r->threads[1].involuntary_n == 3);
 	cr_expect(r->processes[1].start_time_ns == 55 && r->processes[2].phase == 4 && r->processes[2].op == 3);
 	cr_expect(r->links[1].from == 2 && r->links[1].to == 3 && r->links[1].kind == LINK_NESTED_CLIENT);
+	cr_assert(r->sample_n == m->sample_n);
+	for (size_t i = 1; i < m->sample_n; i++) {
+		const struct model_sample *a = &m->samples[i], *b = &r->samples[i];
+
+		cr_expect(a->count == b->count && a->thread == b->thread && a->kstack == b->kstack &&
+			  a->ustack == b->ustack && a->syscall == b->syscall, "sample %zu", i);
+		cr_expect_str_eq(strtab_str(m->strings, a->comm_id), strtab_str(r->strings, b->comm_id));
+	}
+	cr_expect(r->threads[1].sample_n == 40 && r->threads[2].sample_n == 2);
 	free(text);
 	model_free(r);
 	model_free(m);
@@ -323,6 +332,29 @@ Test(read, tid_reuse_follows_time)
 	model_free(m);
 }
 
+/* Of two threads of one number the begin tells; what is of neither has no time to divide. */
+Test(read, samples_find_their_thread)
+{
+	struct dump_problem problem;
+	struct model *m = fixture_read(
+		HEADER(8, "")
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":500,\"samples\":5}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":6,\"syscall\":3}\n"
+		"{\"e\":\"sample\",\"pid\":2,\"tid\":7,\"begin_ns\":0,\"samples\":7,\"kstack\":99}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":99999999999}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":\"8\"}\n"
+		"{\"e\":\"thread\",\"pid\":1,\"tid\":7,\"comm\":\"late\",\"begin_ns\":500,\"end_ns\":900}\n"
+		"{\"e\":\"thread\",\"pid\":1,\"tid\":7,\"comm\":\"early\",\"begin_ns\":0,\"end_ns\":400}\n", &problem);
+
+	cr_assert(m->sample_n == 4);
+	cr_expect(m->samples[1].thread == 1 && m->samples[2].thread == 2 && m->samples[3].thread == 0);
+	cr_expect_str_eq(strtab_str(m->strings, m->samples[1].comm_id), "late");
+	cr_expect(m->samples[1].syscall == -1 && m->samples[2].syscall == 3 && m->samples[3].kstack == 0);
+	cr_expect(problem.bad_n == 3, "%zu", problem.bad_n);
+	model_free(m);
+}
+
 static void header_refused(const char *text, int error, const char *message)
 {
 	struct dump_problem problem = { 0 };
@@ -377,12 +409,12 @@ Test(read, cut_at_every_byte)
 		if (cut == header_n)
 			whole = 0;
 		/* Without its last newline the file is still whole. */
-		cr_assert(e == 0 && (problem.message[0] || whole == 16), "cut at %zu: %d", cut, e);
-		lines = r->module_n + r->stack_n + r->thread_n + model_event_n(r) - 3 - 1; /* one op is open */
+		cr_assert(e == 0 && (problem.message[0] || whole == 18), "cut at %zu: %d", cut, e);
+		lines = r->module_n + r->stack_n + r->thread_n + r->sample_n + model_event_n(r) - 4 - 1; /* one op is open */
 		cr_assert(lines == whole, "cut at %zu: %zu of %zu events", cut, lines, whole);
 		model_free(r);
 	}
-	cr_expect(lines == 16, "the last cut leaves all: %zu", lines);
+	cr_expect(lines == 18, "the last cut leaves all: %zu", lines);
 	free(text);
 	model_free(m);
 }
@@ -462,7 +494,7 @@ Test(read, facts_and_integrity_of_the_header)
 {
 	const char *text = HEADER(0, ",\"wcbpf\":{\"version\":\"1.2\",\"host\":\"h\",\"kernel\":7,\"command\":[\"a\",\"b c\","
 				     "\"it's\",\"\"],\"exit_status\":256,\"capture_integrity\":{\"lost_ring_full\":7,"
-				     "\"attempted\":30,\"recorded\":23}}");
+				     "\"attempted\":30,\"recorded\":23,\"lost_samples\":4},\"sample_hz\":99}");
 	struct dump_problem problem;
 	struct dump_facts facts;
 	struct model *m;
@@ -474,6 +506,7 @@ Test(read, facts_and_integrity_of_the_header)
 	cr_expect(facts.has_exit_status && facts.exit_status == 256);
 	cr_expect(m->integrity.lost_ring_full == 7 && m->integrity.attempted == 30 && m->integrity.recorded == 23);
 	cr_expect(m->integrity.dropped_events == 0);
+	cr_expect(m->integrity.lost_samples == 4 && m->sample_hz == 99);
 	dump_facts_done(&facts);
 	model_free(m);
 	text = "{\"schema_version\":1,\"dropped_events\":12,\"wcbpf\":{\"lost_ring_full\":5}}\n";

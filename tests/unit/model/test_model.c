@@ -232,6 +232,10 @@ Test(model, tells_losses_from_facts)
 		ROW(dropped_events, true, false),
 		ROW(truncated_stacks, false, false),
 		ROW(repeated_stack_losses, false, false),
+		ROW(samples, false, false),
+		ROW(recorded_samples, false, false),
+		ROW(lost_samples, true, false),
+		ROW(failed_sample_stacks, true, false),
 #undef ROW
 	};
 	_cleanup_(model_freep) struct model *m = NULL;

@@ -129,6 +129,8 @@ Test(output_states, every_loss_has_a_caveat)
 		{"lost_mappings", offsetof(struct model_integrity, lost_mappings), false},
 		{"unbalanced", offsetof(struct model_integrity, unbalanced), false},
 		{"dropped_events", offsetof(struct model_integrity, dropped_events), false},
+		{"lost_samples", offsetof(struct model_integrity, lost_samples), false},
+		{"failed_sample_stacks", offsetof(struct model_integrity, failed_sample_stacks), false},
 	};
 	struct output_facts f = fixture_facts(OUTPUT_TIME);
 
