@@ -92,3 +92,40 @@ int analyze_endings(const struct model *m, enum stack_side side, struct analyze_
 /* Those with that word, count 0 if there are none. */
 struct analyze_ending analyze_ending_of(const struct analyze_endings *e, const char *word);
 void analyze_endings_done(struct analyze_endings *e);
+
+/* Time on the CPU in one function: the innermost of a stack, the kernel's if it was interrupted there. */
+struct analyze_function {
+	uint32_t kstack, ustack; /* its commonest stack; kstack 0: in user mode */
+	uint64_t count;		 /* samples */
+	uint64_t ns;		 /* of the threads' true time on the CPU, divided by samples */
+	size_t stack_n;		 /* different stacks that end in it */
+};
+/* Most time first; malloc'd. Time of threads without a sample is in none. 0, -ENOMEM. */
+int analyze_functions(const struct model *m, const struct analyze_filter *f, struct analyze_function **ret,
+		      size_t *ret_n);
+
+/* What a thread did in a piece of its lifetime. */
+enum analyze_state {
+	ANALYZE_ONCPU,		 /* by samples */
+	ANALYZE_ONCPU_UNSAMPLED, /* of a thread that no sample met */
+	ANALYZE_RUNNABLE,
+	ANALYZE_BLOCKED,
+	ANALYZE_BELOW_MIN,	 /* intervals shorter than --min, blocked and runnable */
+	ANALYZE_LOST,		 /* off the CPU, in intervals that were lost */
+	ANALYZE_UNACCOUNTED,
+	ANALYZE_STATE_MAX,
+};
+struct analyze_piece {
+	uint32_t thread;
+	uint32_t comm_id;	 /* its name then */
+	uint32_t kstack, ustack; /* 0: none is known */
+	uint64_t ns;
+	uint64_t count;		 /* intervals or samples */
+	uint8_t state;		 /* enum analyze_state */
+};
+/*
+ * Every thread's lifetime in pieces that sum to it exactly; by thread, longest
+ * first, malloc'd. Of a model whose rows are by thread: as recorded in mode
+ * wall, not as read from a dump. 0, -ENOMEM.
+ */
+int analyze_wall(const struct model *m, struct analyze_piece **ret, size_t *ret_n);
