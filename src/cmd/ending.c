@@ -56,6 +56,7 @@ static void integrity_print(const struct ending *e)
 		{i->lost_map_full, "thread(s) not followed"},
 		{i->lost_lifecycle, "start(s) or end(s) of threads lost"},
 		{i->lost_recursion, "run(s) skipped by the kernel"},
+		{i->lost_samples + i->failed_sample_stacks, "sample(s) lost or without stack"},
 	};
 	for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++)
 		if (losses[k].n)

@@ -20,6 +20,7 @@ void facts_init(struct facts *f, const struct capture_config *c, const char *tar
 			.target = target,
 			.options = options,
 			.gzip = c->gzip,
+			.sample_hz_asked = c->sample_hz,
 		},
 	};
 	if (command && !c->keep_args) {
@@ -86,6 +87,7 @@ void facts_set_capture(struct facts *f, struct capture *c)
 	f->output.diagnostics = capture_diagnostics(c);
 	f->output.tracer_cpu_ns = cpu_ns();
 	capture_cost(c, &f->output.bpf_run_n, &f->output.bpf_run_ns);
+	capture_sample_cost(c, &f->output.sample_run_n, &f->output.sample_run_ns);
 	if (f->output.bpf_run_n)
 		f->output.interval_ns_per_run = f->output.bpf_run_ns / f->output.bpf_run_n;
 	no_rows_word(f, capture_model(c));

@@ -135,8 +135,24 @@ static int set_mode(void *config, const char *value, char **ret_why)
 		c->mode = OUTPUT_TIME;
 	else if (strcmp(value, "stacks") == 0)
 		c->mode = OUTPUT_STACKS;
+	else if (strcmp(value, "wall") == 0)
+		c->mode = OUTPUT_WALL;
 	else
-		return options_refuse(ret_why, "--mode %s: there are time and stacks", value);
+		return options_refuse(ret_why, "--mode %s: there are time, stacks and wall", value);
+	return 0;
+}
+
+static int set_freq(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+	uint32_t hz;
+
+	if (parse_u32(value, &hz) < 0)
+		return options_refuse(ret_why, "-F %s: not a number of samples a second", value);
+	if (hz < 1 || hz > OPTIONS_SAMPLE_HZ_MAX)
+		return options_refuse(ret_why, "-F %s: 1 a second is the least, %u the most", value, OPTIONS_SAMPLE_HZ_MAX);
+	c->sample_hz = hz;
+	c->has_sample_hz = true;
 	return 0;
 }
 
@@ -230,7 +246,9 @@ const struct option_row options_capture_rows[] = {
 	{'d', "duration", "TIME", NULL, "stop after this time; the workload runs on", set_duration},
 	{'D', "delay", "TIME", NULL, "begin after this time", set_delay},
 	{'m', "min", "TIME", NULL, "don't record waits shorter than this (threads' totals keep them)", set_min},
-	{0, "mode", "MODE", "time|stacks", "time (default): blocked time a stack; stacks: counts a stack", set_mode},
+	{0, "mode", "MODE", "wall|time|stacks", "wall (default): all time a stack; time: blocked time; stacks: counts",
+	 set_mode},
+	{'F', "freq", "HZ", NULL, "mode wall: samples a second of what runs on each CPU (default 99)", set_freq},
 	{0, "call-graph", "HOW", "auto|fp|ehframe|copy|none",
 	 "how user stacks are taken (default auto: .eh_frame)", set_call_graph},
 	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
@@ -247,7 +265,8 @@ void capture_config_init(struct capture_config *c)
 {
 	*c = (struct capture_config){
 		.out_path = "wcbpf.out",
-		.mode = OUTPUT_TIME,
+		.mode = OUTPUT_WALL,
+		.sample_hz = OPTIONS_SAMPLE_HZ_DEFAULT,
 		.user_stacks = WCBPF_USTACK_TABLES,
 		.copies = true,
 		.inherit = true,

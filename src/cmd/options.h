@@ -74,6 +74,8 @@ struct capture_config {
 	uint64_t delay_ns;
 	uint64_t min_ns;
 	enum output_mode mode;
+	uint32_t sample_hz;	  /* mode wall */
+	bool has_sample_hz;	  /* -F was given */
 	enum wcbpf_ustack user_stacks;
 	bool copies;		  /* --call-graph auto: copied stacks where tables are missing */
 	bool call_graph_dwarf;	  /* given as dwarf, which elsewhere means copied stacks */
@@ -81,6 +83,8 @@ struct capture_config {
 	size_t event_cap;
 };
 #define OPTIONS_EVENT_CAP_DEFAULT (4u << 20)
+#define OPTIONS_SAMPLE_HZ_DEFAULT 99u /* not in step with what ticks 100 or 1000 times a second */
+#define OPTIONS_SAMPLE_HZ_MAX 10000u
 #define OPTIONS_EVENT_CAP_MAX (256u << 20)
 
 /* The tables of the commands. */

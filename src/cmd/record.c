@@ -34,6 +34,8 @@ static const char *request_fault(const struct capture_config *c, bool attach, bo
 		return "record what? a command: wcbpf record -- CMD ARGS, or -p, -t, -G, -a";
 	if (c->user && !command)
 		return "--user is for the command that is run, and there is none";
+	if (c->has_sample_hz && c->mode != OUTPUT_WALL)
+		return "-F is for mode wall: modes time and stacks take no samples";
 	return NULL;
 }
 

@@ -137,6 +137,32 @@ static void frames_write(const struct report *r, struct json *j, const char *key
 	json_end_array(j);
 }
 
+static void oncpu_write(const struct report *r, struct json *j)
+{
+	json_key(j, "oncpu");
+	json_begin_object(j);
+	json_kv_uint(j, "sample_hz", r->m->sample_hz);
+	json_kv_uint(j, "samples", r->sample_n);
+	json_kv_uint(j, "sampled_ns", r->sampled_ns);
+	json_kv_uint(j, "unsampled_ns", r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0);
+	json_key(j, "functions");
+	json_begin_array(j);
+	for (size_t i = 0; i < rows_max(r, r->function_n); i++) {
+		const struct analyze_function *e = &r->functions[i];
+
+		json_begin_object(j);
+		json_kv_uint(j, "oncpu_ns", e->ns);
+		json_kv_uint(j, "samples", e->count);
+		json_kv_uint(j, "stack_count", e->stack_n);
+		json_kv_bool(j, "in_kernel", e->kstack);
+		frames_write(r, j, "user_frames", e->ustack);
+		frames_write(r, j, "kernel_frames", e->kstack);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
 static void stacks_write(const struct report *r, struct json *j)
 {
 	json_key(j, "stacks");
@@ -211,6 +237,8 @@ static void sections_write(const struct report *r, struct json *j)
 
 	if (sections >> SECTION_WALL & 1)
 		wall_write(r, j);
+	if (sections >> SECTION_ONCPU & 1)
+		oncpu_write(r, j);
 	if (sections >> SECTION_REASONS & 1)
 		table_write(r, j, "reasons", &r->kinds, true, false);
 	if (sections >> SECTION_RESOURCES & 1)

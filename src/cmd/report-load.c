@@ -151,4 +151,5 @@ void report_done(struct report *r)
 	analyze_table_done(&r->idle_ops);
 	free(r->open);
 	free(r->threads);
+	free(r->functions);
 }

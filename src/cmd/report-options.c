@@ -6,10 +6,9 @@
 #include "util/parse.h"
 
 static const char *const section_names[SECTION_MAX] = {
-	[SECTION_WALL] = "wall",	   [SECTION_REASONS] = "reasons", [SECTION_RESOURCES] = "resources",
-	[SECTION_OPEN] = "open",	   [SECTION_WAKERS] = "wakers",	  [SECTION_STACKS] = "stacks",
-	[SECTION_THREADS] = "threads",
-	[SECTION_OPS] = "ops",
+	[SECTION_WALL] = "wall",	   [SECTION_ONCPU] = "oncpu",	  [SECTION_REASONS] = "reasons",
+	[SECTION_RESOURCES] = "resources", [SECTION_OPEN] = "open",	  [SECTION_WAKERS] = "wakers",
+	[SECTION_STACKS] = "stacks",	   [SECTION_THREADS] = "threads", [SECTION_OPS] = "ops",
 };
 
 static int input_add(struct report_options *o, const char *path)
@@ -58,8 +57,8 @@ static int set_section(void *config, const char *value, char **ret_why)
 			return 0;
 		}
 	}
-	return options_refuse(ret_why, "--section %s: there are wall, reasons, resources, open, wakers, stacks, threads, "
-			      "ops and all", value);
+	return options_refuse(ret_why, "--section %s: there are wall, oncpu, reasons, resources, open, wakers, stacks, "
+			      "threads, ops and all", value);
 }
 
 static int set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why)

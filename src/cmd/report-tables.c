@@ -29,6 +29,8 @@ static const struct loss_row {
 	LOSS(lost_recursion, "run(s) of a BPF program skipped by the kernel"),
 	LOSS(lost_mappings, "record(s) of file mappings: names may be missing"),
 	LOSS(unbalanced, "switch(es) without their counterpart"),
+	LOSS(lost_samples, "sample(s) of running threads"),
+	LOSS(failed_sample_stacks, "sample(s) of running threads without their stack"),
 };
 _Static_assert(sizeof(losses) / sizeof(losses[0]) <= REPORT_LOSSES_MAX, "callers have room for all");
 
@@ -136,7 +138,19 @@ static unsigned sections_of(const struct report *r)
 		return r->o->sections;
 	/* A dump of the engine has neither threads nor stacks; what waited is an op there. */
 	return sections | (r->m->stack_n > 1 ? 1u << SECTION_STACKS : 0) |
+	       (r->m->sample_n > 1 ? 1u << SECTION_ONCPU : 0) |
 	       (r->m->thread_n > 1 ? 1u << SECTION_OPEN : 1u << SECTION_OPS);
+}
+
+static int functions_list(struct report *r, const struct analyze_filter *f)
+{
+	int e = analyze_functions(r->m, f, &r->functions, &r->function_n);
+
+	for (size_t i = 0; i < r->function_n; i++) {
+		r->sampled_ns += r->functions[i].ns;
+		r->sample_n += r->functions[i].count;
+	}
+	return e;
 }
 
 int report_tables_make(struct report *r)
@@ -147,7 +161,8 @@ int report_tables_make(struct report *r)
 
 	r->sections = sections_of(r);
 	if (analyze_time_filtered(r->m, &f, &r->time) < 0 ||
-	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &f, &r->kinds) < 0 || threads_list(r) < 0)
+	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &f, &r->kinds) < 0 || threads_list(r) < 0 ||
+	    functions_list(r, &f) < 0)
 		return -ENOMEM;
 	r->idle_listed = !r->o->everything && nearly_all_is_idle(r);
 	f.idle = r->o->everything || r->idle_listed ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;

@@ -12,7 +12,7 @@
 #include "cmd/wording.h"
 #include "util/cleanup.h"
 
-enum { LOSSES_SHOWN = 3, KINDS_MAX = 4, NUMBERS_COLUMNS = 34, OPEN_LINES = 1, OPEN_AGE_COLUMNS = 13, HOLDER_COLUMNS = 30 };
+enum { LOSSES_SHOWN = 3, KINDS_MAX = 4, NUMBERS_COLUMNS = 34, OPEN_LINES = 1, ONCPU_LINES = 3, ONCPU_COLUMNS = 30, OPEN_AGE_COLUMNS = 13, HOLDER_COLUMNS = 30 };
 
 struct page {
 	const struct report *r;
@@ -58,6 +58,7 @@ static void lines_give_way(struct page *p)
 	static const enum report_section order[] = {
 		SECTION_RESOURCES, SECTION_RESOURCES, SECTION_STACKS, SECTION_WAKERS,
 		SECTION_REASONS,   SECTION_STACKS,    SECTION_WAKERS, SECTION_REASONS,
+		SECTION_ONCPU,	   SECTION_RESOURCES, SECTION_REASONS,
 	};
 
 	for (size_t i = 0; i < p->extra_lines && i < sizeof(order) / sizeof(order[0]); i++)
@@ -277,6 +278,64 @@ static void wall_print(const struct page *p)
 	if ((uint64_t)llabs(rest_ns) > t->lifetime_ns / 1000)
 		fprintf(p->f, "%s%9s%s   unaccounted%s\n", p->bad, rest_ns < 0 ? "-" : "",
 			time_of((uint64_t)llabs(rest_ns)).text, p->plain);
+}
+
+/* "copy_page [kernel] < main": of a thread interrupted in the kernel its innermost function, then the user's. */
+static void function_print(const struct page *p, const struct analyze_function *e, unsigned columns)
+{
+	const struct model *m = p->r->m;
+	const struct model_stack *kernel = &m->stacks[e->kstack];
+	_cleanup_(freep) char *name = kernel->frame_n ? report_frame_name(m, &kernel->frames[0], true) : NULL;
+	unsigned used;
+
+	if (!name) {
+		report_stack_print(p->f, m, e->kstack, e->ustack, columns);
+		return;
+	}
+	used = report_name_print(p->f, name, columns / 2);
+	used += (unsigned)fprintf(p->f, " [kernel]");
+	if (!m->stacks[e->ustack].frame_n)
+		return;
+	used += (unsigned)fprintf(p->f, " < ");
+	report_stack_print(p->f, m, 0, e->ustack, columns > used + 8 ? columns - used : 8);
+}
+
+static void oncpu_line_print(const struct page *p, uint64_t ns, uint64_t count)
+{
+	fprintf(p->f, "%10s", time_of(ns).text);
+	percent_print(p->f, ns, p->r->time.oncpu_ns);
+	fprintf(p->f, " %9s   ", wording_count(count).text);
+}
+
+static void oncpu_print(const struct page *p)
+{
+	const struct report *r = p->r;
+	uint64_t rest_ns = r->sampled_ns, rest_n = r->sample_n;
+	size_t shown = lines_shown(r->function_n, lines_max(p, SECTION_ONCPU, ONCPU_LINES));
+
+	if (!r->function_n && !r->m->sample_hz) {
+		fprintf(p->f, "\n%sOn CPU%s  no samples in this dump (wcbpf record --mode wall takes them)\n", p->bold, p->plain);
+		return;
+	}
+	fprintf(p->f, "\n%s     total      %%   samples   On CPU by function%s  innermost, < its caller (%u samples a second and CPU)\n",
+		p->bold, p->plain, r->m->sample_hz);
+	for (size_t i = 0; i < shown; i++) {
+		const struct analyze_function *e = &r->functions[i];
+
+		oncpu_line_print(p, e->ns, e->count);
+		function_print(p, e, p->columns - ONCPU_COLUMNS);
+		fputc('\n', p->f);
+		rest_ns -= e->ns;
+		rest_n -= e->count;
+	}
+	if (r->function_n > shown) {
+		oncpu_line_print(p, rest_ns, rest_n);
+		fprintf(p->f, "in %s more\n", wording_count(r->function_n - shown).text);
+	}
+	if (r->o->sections && r->time.oncpu_ns > r->sampled_ns) {
+		oncpu_line_print(p, r->time.oncpu_ns - r->sampled_ns, 0);
+		fputs("in threads that no sample met\n", p->f);
+	}
 }
 
 static void numbers_print(const struct page *p, const struct analyze_entry *e)
@@ -596,7 +655,8 @@ static void idle_print(const struct page *p)
 void report_text_print(const struct report *r, FILE *f, unsigned columns, bool color)
 {
 	static void (*const sections[SECTION_MAX])(const struct page *p) = {
-		[SECTION_WALL] = wall_print,	 [SECTION_REASONS] = reasons_print, [SECTION_RESOURCES] = resources_print,
+		[SECTION_WALL] = wall_print,	 [SECTION_ONCPU] = oncpu_print,
+		[SECTION_REASONS] = reasons_print, [SECTION_RESOURCES] = resources_print,
 		[SECTION_OPEN] = open_print,	 [SECTION_WAKERS] = wakers_print,   [SECTION_STACKS] = stacks_print,
 		[SECTION_THREADS] = threads_print,
 		[SECTION_OPS] = ops_print,
@@ -617,6 +677,9 @@ void report_text_print(const struct report *r, FILE *f, unsigned columns, bool c
 	/* Its title, lines and rest; one line is left on the fullest page. */
 	if (r->open_n && r->sections >> SECTION_OPEN & 1)
 		p.extra_lines += lines_shown(r->open_n, OPEN_LINES) + 1 + (r->open_n > OPEN_LINES + 1);
+	/* Its blank line and title too. */
+	if (r->function_n && r->sections >> SECTION_ONCPU & 1)
+		p.extra_lines += lines_shown(r->function_n, ONCPU_LINES) + 2 + (r->function_n > ONCPU_LINES + 1);
 	lines_give_way(&p);
 	for (unsigned i = 0; i < SECTION_MAX; i++) {
 		if (r->sections >> i & 1)

@@ -9,7 +9,7 @@
 
 /* In the order of the page. */
 enum report_section {
-	SECTION_WALL, SECTION_REASONS, SECTION_RESOURCES, SECTION_OPEN, SECTION_WAKERS, SECTION_STACKS, SECTION_THREADS,
+	SECTION_WALL, SECTION_ONCPU, SECTION_REASONS, SECTION_RESOURCES, SECTION_OPEN, SECTION_WAKERS, SECTION_STACKS, SECTION_THREADS,
 	SECTION_OPS, SECTION_MAX,
 };
 
@@ -47,6 +47,9 @@ struct report {
 	/* Nearly all blocked time is idle by design: the page lists that too, from the idle_ tables. */
 	bool idle_listed;
 	struct analyze_table idle_resources, idle_wakers, idle_callers, idle_ops;
+	struct analyze_function *functions; /* on the CPU, most time first */
+	size_t function_n;
+	uint64_t sampled_ns, sample_n; /* of all functions */
 	uint32_t *open; /* waits without an end, longest first */
 	size_t open_n;
 	uint32_t *threads; /* indexes of those that pass the filter, most on the CPU first */

@@ -192,6 +192,8 @@ static int recording_begin(struct session *s)
 		.symbols = c->symbols,
 		.user_stacks = c->user_stacks,
 		.copies = c->copies,
+		.sample_hz = c->mode == OUTPUT_WALL ? c->sample_hz : 0,
+		.rows_by_thread = c->mode == OUTPUT_WALL,
 	};
 
 	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, &insist) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * offcpu.time.txt: "comm;outer;...;inner MICROSECONDS", user frames before
+ * offcpu.time.txt (and the lines of wall.folded.txt): "comm;outer;...;inner MICROSECONDS", user frames before
  * kernel frames, blocked time only (runnable and preempted time is no
  * waiting). Values are rounded together (tally.c): a thousand lines of 400 ns
  * are 400 us of the file, not nothing.
@@ -12,7 +12,7 @@
 #include "output/job.h"
 #include "util/cleanup.h"
 
-static void append_stack(struct text *t, const struct model *m, uint32_t stack)
+void folded_append_stack(struct text *t, const struct model *m, uint32_t stack)
 {
 	for (size_t i = frames_n(m, stack); i > 0; i--) {
 		text_append(t, ";");
@@ -23,8 +23,8 @@ static void append_stack(struct text *t, const struct model *m, uint32_t stack)
 static void append_row(struct text *t, const struct model *m, const struct model_row *r)
 {
 	escape_name(t, strtab_str(m->strings, r->comm_id));
-	append_stack(t, m, r->ustack);
-	append_stack(t, m, r->kstack);
+	folded_append_stack(t, m, r->ustack);
+	folded_append_stack(t, m, r->kstack);
 	/* A line needs a frame: its readers take what precedes the first ';' for the thread. */
 	if (!r->ustack && !r->kstack)
 		text_append(t, ";[no stack]");
@@ -60,8 +60,8 @@ int folded_write(const struct output_job *job, json_sink sink, void *arg)
 {
 	_cleanup_(text_done) struct text line = {0};
 
-	for (size_t i = 0; i < job->blocked.n; i++) {
-		const struct tally_entry *e = &job->blocked.entries[i];
+	for (size_t i = 0; i < job->lines.n; i++) {
+		const struct tally_entry *e = &job->lines.entries[i];
 		int err;
 
 		text_clear(&line);

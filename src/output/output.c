@@ -23,7 +23,7 @@
 #include "util/files.h"
 
 enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_DIAGNOSTICS, FILE_SUMMARY };
-enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_ANY = ~0 };
+enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_WALL = 1 << OUTPUT_WALL, MODE_ANY = ~0 };
 
 struct format {
 	enum file_id id;
@@ -37,6 +37,7 @@ struct format {
 static const struct format formats[] = {
 	{FILE_CAPTURE, MODE_TIME, true, "offcpu.time.txt", folded_write},
 	{FILE_CAPTURE, MODE_STACKS, true, "offcpu.stacks.txt", stacks_write},
+	{FILE_CAPTURE, MODE_WALL, true, "wall.folded.txt", folded_write},
 	{FILE_DUMP, MODE_ANY, true, "wcprof.ndjson", dump_file_write},
 	{FILE_DIAGNOSTICS, MODE_ANY, false, "offcpu.diagnostics.txt", diagnostics_write},
 	{FILE_SUMMARY, MODE_ANY, false, "offcpu.summary.json", summary_write},
@@ -80,16 +81,23 @@ static int job_init(struct output_job *job, struct output_dir *d, const struct m
 	};
 	if (!m)
 		return 0;
-	err = folded_tally(m, &job->blocked);
+	if (f->mode == OUTPUT_WALL) {
+		err = analyze_wall(m, &job->pieces, &job->piece_n);
+		if (!err)
+			err = wall_tally(m, job->pieces, job->piece_n, &job->lines);
+	} else {
+		err = folded_tally(m, &job->lines);
+	}
 	if (err)
 		return err;
-	job->row_n = f->mode == OUTPUT_STACKS ? stacks_row_n(m) : job->blocked.n;
+	job->row_n = f->mode == OUTPUT_STACKS ? stacks_row_n(m) : job->lines.n;
 	return 0;
 }
 
 static void job_done(struct output_job *job)
 {
-	tally_done(&job->blocked);
+	tally_done(&job->lines);
+	free(job->pieces);
 }
 
 static int file_open(const struct output_dir *d, const struct format *fmt, bool gzip, struct files_writer **ret)

@@ -9,7 +9,7 @@
 #include "model/model.h"
 #include "util/cleanup.h"
 
-enum output_mode { OUTPUT_TIME, OUTPUT_STACKS };
+enum output_mode { OUTPUT_TIME, OUTPUT_STACKS, OUTPUT_WALL };
 
 /* Facts of a recording that the model doesn't know; strings owned by the caller, NULL where unknown. */
 struct output_facts {
@@ -29,6 +29,8 @@ struct output_facts {
 	uint64_t tracer_cpu_ns;	    /* user + system time of wcbpf */
 	uint64_t bpf_run_n, bpf_run_ns; /* 0: kernel.bpf_stats_enabled was off */
 	uint64_t interval_ns_per_run;
+	uint64_t sample_run_n, sample_run_ns; /* of the runs, those of the sampling timers */
+	uint32_t sample_hz_asked; /* mode wall: -F */
 	bool gzip;		    /* wcprof.ndjson.gz */
 };
 
@@ -48,8 +50,8 @@ DEFINE_CLEANUP(struct output_dir *, output_dir_free)
 const char *output_dir_path(const struct output_dir *d);
 
 /*
- * Writes every file of the mode: wcprof.ndjson(.gz), offcpu.time.txt or
- * offcpu.stacks.txt, offcpu.diagnostics.txt, offcpu.summary.json. What can be
+ * Writes every file of the mode: wcprof.ndjson(.gz), offcpu.time.txt,
+ * offcpu.stacks.txt or wall.folded.txt, offcpu.diagnostics.txt, offcpu.summary.json. What can be
  * written is written also when another fails. 0 (*ret_why NULL) or the first
  * -errno (with *ret_why: files and reasons, malloc'd). Of a dump that finds the
  * disk full what fits is kept as NAME.partial.

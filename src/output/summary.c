@@ -63,11 +63,12 @@ static void write_integrity(struct json *j, const struct output_job *job, const 
 /* The harness's keys. */
 static int write_lane(struct json *j, const struct output_job *job, const struct verdict *v)
 {
+	static const char *const modes[] = {[OUTPUT_TIME] = "time", [OUTPUT_STACKS] = "stacks", [OUTPUT_WALL] = "wall"};
 	int err;
 
 	json_kv_string(j, "kind", "offcpu_time");
 	json_kv_string(j, "tool", "wcbpf");
-	json_kv_string(j, "mode", job->f->mode == OUTPUT_STACKS ? "stacks" : "time");
+	json_kv_string(j, "mode", modes[job->f->mode]);
 	err = write_paths(j, job);
 	if (err)
 		return err;
@@ -208,6 +209,8 @@ static void write_thread(struct json *j, const struct model *m, const struct mod
 		json_kv_uint(j, "voluntary_switches", t->voluntary_n);
 		json_kv_uint(j, "involuntary_switches", t->involuntary_n);
 	}
+	if (m->sample_hz)
+		json_kv_uint(j, "samples", t->sample_n);
 	json_end_object(j);
 }
 
@@ -251,32 +254,50 @@ static void write_stack(struct json *j, const struct model *m, uint32_t stack, s
 	}
 }
 
+struct line {
+	uint32_t comm_id, ustack, kstack;
+	const char *leaf; /* a word at the end, or NULL */
+};
+
+static struct line line_of(const struct output_job *job, const struct tally_entry *e)
+{
+	const struct model_row *r;
+
+	if (job->pieces) {
+		const struct analyze_piece *p = &job->pieces[e->row];
+
+		return (struct line){p->comm_id, p->ustack, p->kstack, wall_leaf(p->state)};
+	}
+	r = &job->m->rows[e->row];
+	return (struct line){r->comm_id, r->ustack, r->kstack, r->ustack || r->kstack ? NULL : "[no stack]"};
+}
+
 /* Rows are the folded lines, so both files show the same sums; but names are exact here, JSON can hold them. */
 static int write_rows(struct json *j, const struct output_job *job)
 {
 	_cleanup_(freep) struct tally_entry *top = NULL;
 	_cleanup_(text_done) struct text name = {0};
-	double total_ns = (double)job->blocked.total_ns;
+	double total_ns = (double)job->lines.total_ns;
 	size_t n;
-	int err = tally_top(&job->blocked, job->brief ? ROWS_BRIEF : ROWS_MAX, &top, &n);
+	int err = tally_top(&job->lines, job->brief ? ROWS_BRIEF : ROWS_MAX, &top, &n);
 
 	if (err)
 		return err;
-	json_kv_uint(j, "row_count", job->blocked.n);
-	json_kv_uint(j, "total_us", job->blocked.total_us);
+	json_kv_uint(j, "row_count", job->lines.n);
+	json_kv_uint(j, "total_us", job->lines.total_us);
 	json_key(j, "rows");
 	json_begin_array(j);
 	for (size_t i = 0; i < n; i++) {
-		const struct model_row *r = &job->m->rows[top[i].row];
+		const struct line line = line_of(job, &top[i]);
 
 		json_begin_object(j);
 		json_key(j, "stack");
 		json_begin_array(j);
-		json_string(j, strtab_str(job->m->strings, r->comm_id));
-		write_stack(j, job->m, r->ustack, &name);
-		write_stack(j, job->m, r->kstack, &name);
-		if (!r->ustack && !r->kstack)
-			json_string(j, "[no stack]");
+		json_string(j, strtab_str(job->m->strings, line.comm_id));
+		write_stack(j, job->m, line.ustack, &name);
+		write_stack(j, job->m, line.kstack, &name);
+		if (line.leaf)
+			json_string(j, line.leaf);
 		json_end_array(j);
 		json_kv_uint(j, "value_us", top[i].us);
 		json_kv_uint(j, "count", top[i].count);
@@ -286,6 +307,36 @@ static int write_rows(struct json *j, const struct output_job *job)
 	}
 	json_end_array(j);
 	return text_error(&name);
+}
+
+/* All threads' lifetimes and what became of them: of mode wall's pieces, before rounding. */
+static void write_wall(struct json *j, const struct output_job *job)
+{
+	static const char *const keys[ANALYZE_STATE_MAX] = {
+		[ANALYZE_ONCPU] = "oncpu_sampled_ns", [ANALYZE_ONCPU_UNSAMPLED] = "oncpu_unsampled_ns",
+		[ANALYZE_RUNNABLE] = "runnable_ns",   [ANALYZE_BLOCKED] = "blocked_ns",
+		[ANALYZE_BELOW_MIN] = "below_min_ns", [ANALYZE_LOST] = "lost_ns",
+		[ANALYZE_UNACCOUNTED] = "unaccounted_ns",
+	};
+	uint64_t sums_ns[ANALYZE_STATE_MAX] = {0};
+	int64_t lifetime_ns = 0;
+
+	for (size_t i = 1; i < job->m->thread_n; i++)
+		lifetime_ns += job->m->threads[i].end_ns - job->m->threads[i].begin_ns;
+	for (size_t i = 0; i < job->piece_n; i++)
+		sums_ns[job->pieces[i].state] += job->pieces[i].ns;
+	json_key(j, "wall");
+	json_begin_object(j);
+	json_kv_int(j, "lifetime_ns", lifetime_ns);
+	for (int state = 0; state < ANALYZE_STATE_MAX; state++)
+		json_kv_uint(j, keys[state], sums_ns[state]);
+	json_end_object(j);
+	json_key(j, "sampling");
+	json_begin_object(j);
+	json_kv_uint(j, "hz", job->m->sample_hz);
+	json_kv_uint(j, "hz_asked", job->f->sample_hz_asked);
+	json_kv_uint(j, "samples", job->m->integrity.recorded_samples);
+	json_end_object(j);
 }
 
 /* null: kernel.bpf_stats_enabled was off, nothing was measured. */
@@ -306,6 +357,10 @@ static void write_tracer(struct json *j, const struct output_facts *f)
 	kv_measured(j, "bpf_run_n", f->bpf_run_n, f->bpf_run_n > 0);
 	kv_measured(j, "bpf_run_ns", f->bpf_run_ns, f->bpf_run_n > 0);
 	kv_measured(j, "interval_ns_per_run", f->interval_ns_per_run, f->interval_ns_per_run > 0);
+	if (f->mode == OUTPUT_WALL) {
+		kv_measured(j, "sample_run_n", f->sample_run_n, f->bpf_run_n > 0);
+		kv_measured(j, "sample_run_ns", f->sample_run_ns, f->bpf_run_n > 0);
+	}
 	json_end_object(j);
 }
 
@@ -322,6 +377,8 @@ static int write_model(struct json *j, const struct output_job *job)
 	err = endings_write(j, job->m);
 	if (err)
 		return err;
+	if (job->f->mode == OUTPUT_WALL)
+		write_wall(j, job);
 	err = write_threads(j, job->m, job->brief ? THREADS_BRIEF : THREADS_MAX);
 	return err ? err : write_rows(j, job);
 }

@@ -91,7 +91,7 @@ Test(completion, fish, .timeout = 120)
 	fish_expect(&r, "wcbpf re", "record report ");
 	fish_expect(&r, "wcbpf -", "--help --version -V -h ");
 	fish_expect(&r, "wcbpf record --no-", "--no-args --no-inherit --no-symbols ");
-	fish_expect(&r, "wcbpf record --mode ", "stacks time ");
+	fish_expect(&r, "wcbpf record --mode ", "stacks time wall ");
 	fish_expect(&r, "wcbpf attach --call-graph a", "auto ");
 	fish_expect(&r, "wcbpf completion ", "bash fish zsh ");
 	fish_expect(&r, "wcbpf help doc", "doctor ");
@@ -113,7 +113,7 @@ Test(completion, zsh, .timeout = 300)
 	zsh_expect(&r, "wcbpf re", "record report ");
 	zsh_expect(&r, "wcbpf -", "--help --version -V -h ");
 	zsh_expect(&r, "wcbpf record --no-", "--no-args --no-inherit --no-symbols ");
-	zsh_expect(&r, "wcbpf record --mode ", "stacks time ");
+	zsh_expect(&r, "wcbpf record --mode ", "stacks time wall ");
 	zsh_expect(&r, "wcbpf attach --call-graph a", "auto ");
 	zsh_expect(&r, "wcbpf completion ", "bash fish zsh ");
 	zsh_expect(&r, "wcbpf help doc", "doctor ");

@@ -150,7 +150,7 @@ Test(completion, bash)
 	expect_completes(&r, "wcbpf", "re", "record report");
 	expect_completes(&r, "wcbpf", "-V", "-V");
 	expect_completes(&r, "wcbpf record", "--no-", "--no-inherit --no-args --no-symbols");
-	expect_completes(&r, "wcbpf record --mode", "", "time stacks");
+	expect_completes(&r, "wcbpf record --mode", "", "wall time stacks");
 	expect_completes(&r, "wcbpf attach --call-graph", "a", "auto");
 	expect_completes(&r, "wcbpf completion", "", "bash zsh fish");
 	expect_completes(&r, "wcbpf help", "doc", "doctor");

@@ -40,7 +40,8 @@ Test(options, defaults)
 	cr_assert_eq(p.r, 0);
 	cr_expect_eq(p.rest, 2);
 	cr_expect_str_eq(p.c.out_path, "wcbpf.out");
-	cr_expect_eq(p.c.mode, OUTPUT_TIME);
+	cr_expect_eq(p.c.mode, OUTPUT_WALL);
+	cr_expect_eq(p.c.sample_hz, 99);
 	cr_expect_eq(p.c.event_cap, 4194304);
 	cr_expect(p.c.inherit && p.c.keep_args && p.c.symbols && p.c.user_stacks == WCBPF_USTACK_TABLES && p.c.copies);
 	cr_expect(!p.c.has_scope && !p.c.strict && !p.c.gzip && !p.c.duration_ns && !p.c.delay_ns && !p.c.min_ns);
@@ -51,10 +52,10 @@ Test(options, every_option_sets_its_field)
 	_cleanup_(parsed_done) struct parsed p =
 		PARSE("-o", "x", "-d1.5", "--delay=250ms", "-m", "10us", "--mode", "stacks", "--call-graph=none",
 		      "--no-inherit", "--user", "joe", "--event-cap", "1000", "--no-args", "--no-symbols", "--gzip",
-		      "--strict", "-q", "make", "-j2");
+		      "--strict", "-q", "-F", "1000", "make", "-j2");
 
 	cr_assert_eq(p.r, 0, "%s", p.why);
-	cr_expect_eq(p.rest, 20, "%d", p.rest);
+	cr_expect_eq(p.rest, 22, "%d", p.rest);
 	cr_expect_str_eq(p.c.out_path, "x");
 	cr_expect_eq(p.c.duration_ns, 1500000000);
 	cr_expect_eq(p.c.delay_ns, 250000000);
@@ -64,6 +65,7 @@ Test(options, every_option_sets_its_field)
 	cr_expect_eq(p.c.event_cap, 1000);
 	cr_expect(!p.c.inherit && !p.c.keep_args && !p.c.symbols && p.c.user_stacks == WCBPF_USTACK_NONE);
 	cr_expect(p.c.gzip && p.c.strict && p.c.all.quiet);
+	cr_expect_eq(p.c.sample_hz, 1000);
 }
 
 Test(options, call_graph)
@@ -151,7 +153,11 @@ Test(options, refused)
 		{{"-d", "99999999999999999999"}, "-d 99999999999999999999", "year"},
 		{{"-m", "1x"}, "-m 1x", "not a time"},
 		{{"-D", ""}, "-D", "not a time"},
-		{{"--mode", "wall"}, "--mode wall", "time and stacks"},
+		{{"--mode", "walls"}, "--mode walls", "time, stacks and wall"},
+		{{"-F", "0"}, "-F 0", "least"},
+		{{"-F", "10001"}, "-F 10001", "most"},
+		{{"--freq", "99Hz"}, "-F 99Hz", "not a number"},
+		{{"-F", "-1"}, "-F -1", "not a number"},
 		{{"--call-graph", "lbr"}, "--call-graph lbr", "auto, fp"},
 		{{"--event-cap", "0"}, "--event-cap 0", "least"},
 		{{"--event-cap", "1e6"}, "--event-cap 1e6", "not a number"},

@@ -29,9 +29,9 @@ static void expect_holds(const char *text, const char *word)
 
 static void expect_files_complete(const struct rig *r)
 {
-	_cleanup_(freep) char *time = rig_read(r, "wcbpf.out/offcpu.time.txt");
+	_cleanup_(freep) char *wall = rig_read(r, "wcbpf.out/wall.folded.txt");
 
-	cr_expect_eq(strncmp(time, "worker", 6), 0, "%s", time);
+	cr_expect_eq(strncmp(wall, "worker", 6), 0, "%s", wall);
 	cr_expect(rig_has(r, "wcbpf.out/wcprof.ndjson"));
 	cr_expect(rig_has(r, "wcbpf.out/offcpu.diagnostics.txt"));
 	expect_summary(r, "state", "summary_written");
@@ -87,13 +87,35 @@ Test(session, options_reach_the_capture)
 	       "--call-graph", "none", "--gzip", "--mode", "stacks");
 	_cleanup_(freep) char *diagnostics = rig_read(&r, "wcbpf.out/offcpu.diagnostics.txt");
 	expect_holds(diagnostics, "scope=0 ids=1 inherit=0 min_ns=10000 event_cap=77 keep_args=0 symbols=0 "
-				  "user_stacks=0");
+				  "user_stacks=0 copies=0 sample_hz=0 rows_by_thread=0");
 	cr_expect(rig_has(&r, "wcbpf.out/wcprof.ndjson.gz"));
 	cr_expect(rig_has(&r, "wcbpf.out/offcpu.stacks.txt"));
 	expect_summary(&r, "options", "-m 10us --event-cap 77 --no-args --no-symbols --no-inherit --call-graph none "
 				      "--gzip --mode stacks");
 	expect_summary(&r, "mode", "stacks");
 	rig_done(&r);
+}
+
+Test(session, samples_are_asked_for_in_mode_wall_alone)
+{
+	static const struct {
+		const char *mode, *freq, *says;
+	} cases[] = {
+		{NULL, NULL, "sample_hz=99 rows_by_thread=1"},
+		{"--mode=wall", "-F250", "sample_hz=250 rows_by_thread=1"},
+		{"--mode=time", NULL, "sample_hz=0 rows_by_thread=0"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig r;
+
+		rig_init(&r);
+		RIG_SH(&r, "true", cases[i].mode ? cases[i].mode : "-v", cases[i].freq ? cases[i].freq : "-v");
+		_cleanup_(freep) char *diagnostics = rig_read(&r, "wcbpf.out/offcpu.diagnostics.txt");
+		expect_holds(diagnostics, cases[i].says);
+		cr_expect_eq(rig_has(&r, "wcbpf.out/wall.folded.txt"), i < 2);
+		rig_done(&r);
+	}
 }
 
 Test(session, program_that_is_not_there_leaves_no_trace)
@@ -665,6 +687,7 @@ Test(session, attach_to_nothing_leaves_no_folder)
 		{{"record"}, "record what?"},
 		{{"record", "--frequency", "99", "true"}, "--frequency: no such option"},
 		{{"record", "--user", "no-such-user", "true"}, "no such user"},
+		{{"record", "--mode=time", "-F99", "true"}, "-F is for mode wall"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
