@@ -56,13 +56,17 @@ static size_t lines_max(const struct page *p, enum report_section section, size_
 static void lines_give_way(struct page *p)
 {
 	static const enum report_section order[] = {
-		SECTION_RESOURCES, SECTION_RESOURCES, SECTION_STACKS, SECTION_WAKERS,
-		SECTION_REASONS,   SECTION_STACKS,    SECTION_WAKERS, SECTION_REASONS,
-		SECTION_ONCPU,	   SECTION_RESOURCES, SECTION_REASONS,
+		SECTION_RESOURCES, SECTION_RESOURCES, SECTION_ONCPU, SECTION_STACKS, SECTION_WAKERS,	SECTION_REASONS,
+		SECTION_STACKS,	   SECTION_WAKERS,    SECTION_REASONS, SECTION_ONCPU, SECTION_RESOURCES, SECTION_REASONS,
 	};
+	size_t given = 0;
 
-	for (size_t i = 0; i < p->extra_lines && i < sizeof(order) / sizeof(order[0]); i++)
+	for (size_t i = 0; given < p->extra_lines && i < sizeof(order) / sizeof(order[0]); i++) {
+		if (order[i] == SECTION_ONCPU && !p->r->function_n)
+			continue;
 		p->give_way[order[i]]++;
+		given++;
+	}
 }
 
 /* How many of count lines a table shows: a last line "in 1 more" would be no shorter than that one. */
@@ -633,7 +637,8 @@ static void idle_print(const struct page *p)
 	}
 	/* Where no table left them out there is nothing to tell. */
 	if (r->o->everything || !count ||
-	    !(r->sections & ~(1u << SECTION_WALL | 1u << SECTION_REASONS | 1u << SECTION_THREADS)))
+	    !(r->sections & ~(1u << SECTION_WALL | 1u << SECTION_ONCPU | 1u << SECTION_REASONS |
+			    1u << SECTION_THREADS)))
 		return;
 	fprintf(p->f, "\n%s idle by design: %s thread-s in %s (", r->idle_listed ? "* marks what is" : "Hidden as",
 		seconds_of(ns).text, wording_counted(count, "wait", NULL).text);

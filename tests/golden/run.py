@@ -97,6 +97,22 @@ def check_json(wcbpf):
     return problems
 
 
+def check_json_sampled(wcbpf):
+    """The JSON has all functions, of the threads that pass the filter."""
+    r = run(wcbpf, ['report', '--json', '--section', 'oncpu', '--comm', 'worker', 'sampled.ndjson'])
+    problems = ['exit %d' % r.returncode] if r.returncode else []
+    oncpu = json.loads(r.stdout.decode('utf-8'))['oncpu']
+    got = [(x['user_frames'][0], x['kernel_frames'][:1], x['in_kernel'], x['samples'], x['oncpu_ns'], x['stack_count'])
+           for x in oncpu.pop('functions')]
+    expected = [('crc32', [], False, 277, 2770000000, 1), ('parse', [], False, 50, 500000000, 1),
+                ('parse', ['copy_page'], True, 10, 100000000, 1), ('app+0x777', [], False, 10, 100000000, 1)]
+    if got != expected:
+        problems.append('functions: %r, expected %r' % (got, expected))
+    if oncpu != {'sample_hz': 99, 'samples': 347, 'sampled_ns': 3470000000, 'unsampled_ns': 0}:
+        problems.append('sums: %r' % oncpu)
+    return problems
+
+
 def check_refusal(wcbpf, args, words):
     r = run(wcbpf, ['report'] + args)
     err = r.stderr.decode('utf-8', 'backslashreplace')
@@ -115,6 +131,7 @@ def main():
         if name.endswith('.golden'):
             tests.append((name, lambda n=name: check_case(wcbpf, parse(os.path.join(HERE, n)))))
     tests.append(('json', lambda: check_json(wcbpf)))
+    tests.append(('json of samples', lambda: check_json_sampled(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
                         (['refused'], 'not runnable on this host; blocked time was not captured: no CAP_BPF'),

@@ -13,8 +13,12 @@ import check_dump
 
 FOLDED = re.compile(rb'^[^;\n]+(;[^;\n]+)* [0-9]+$')
 WARNING = re.compile(r'^WARNING: (\d+) stack traces lost and could not be displayed\.$', re.M)
+WALL_LEAVES = {'[on-cpu]', '[on-cpu, not sampled]', '[runnable]', '[blocked]', '[shorter than --min]', '[lost]',
+               '[unaccounted]'}
 MAP_HEAD = re.compile(r'^@offcpu_(kernel|user)\[$')
 TRACER_FRAME = re.compile(r'^(bpf_prog_|bpf_trace_run|__traceiter_|trace_call_bpf|__bpf_)')
+# What runs may be about to load a program: that is no tracer at work.
+TRACER_RUNNING = re.compile(r'^(bpf_prog_[0-9a-f]{16}|bpf_trace_run\d|__bpf_trace_|__traceiter_|trace_call_bpf)')
 
 
 class Item:
@@ -40,6 +44,7 @@ class Recording:
         self.header, self.strings, self.offset_ns = {}, [''], None
         self.ops, self.waits, self.links, self.threads, self.stacks, self.modules = {}, [], [], [], {}, {}
         self.summary, self.folded, self.folded_lines, self.maps, self.diagnostics = None, [], 0, [], None
+        self.wall = []      # (frames, leaf, microseconds); folded then holds what was blocked, as in mode time
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -59,6 +64,9 @@ class Recording:
                 self.diagnostics = f.read()
         if os.path.exists(self.path('offcpu.time.txt')):
             self._load_folded(self.path('offcpu.time.txt'))
+        if os.path.exists(self.path('wall.folded.txt')):
+            self._load_folded(self.path('wall.folded.txt'))
+            self._load_wall()
         if os.path.exists(self.path('offcpu.stacks.txt')):
             self._load_maps(self.path('offcpu.stacks.txt'))
         self._check_leftovers()
@@ -123,7 +131,8 @@ class Recording:
             self.threads.append(Item(
                 pid=e['pid'], tid=e['tid'], comm=self._text(e['comm']) if isinstance(e['comm'], int) else e['comm'],
                 begin=e.get('begin_ns', 0), end=e.get('end_ns', 0), oncpu=e.get('oncpu_ns', 0),
-                runnable=e.get('runnable_ns', 0), blocked=e.get('blocked_ns', 0), lost=e.get('lost_ns', 0)))
+                runnable=e.get('runnable_ns', 0), blocked=e.get('blocked_ns', 0), lost=e.get('lost_ns', 0),
+                samples=e.get('samples', 0)))
             self._check_thread(self.threads[-1])
         elif kind == 'stack':
             self.stacks[e['sid']] = Item(
@@ -164,8 +173,30 @@ class Recording:
                 continue
             frames, value = line.decode('utf-8').rsplit(' ', 1)
             self.folded.append((frames.split(';'), int(value)))
-            if any(TRACER_FRAME.match(f) for f in frames.split(';')):
+            tracer = TRACER_RUNNING if frames.endswith(';[on-cpu]') else TRACER_FRAME
+            if any(tracer.match(f) for f in frames.split(';')):
                 self.wrong('the tracer itself is in a stack: %s' % frames)
+
+    def _load_wall(self):
+        """Takes the leaf off each line; the lines must sum to all threads' lives, in the summary too."""
+        for frames, us in self.folded:
+            if len(frames) < 2 or frames[-1] not in WALL_LEAVES:
+                self.wrong('a line of mode wall says not what the thread did: %s' % frames)
+            self.wall.append((frames[:-1], frames[-1], us))
+        self.folded = [(frames, us) for frames, leaf, us in self.wall if leaf == '[blocked]']
+        total_us, lives_ns = sum(us for _, _, us in self.wall), sum(t.end - t.begin for t in self.threads)
+        if abs(total_us * 1000 - lives_ns) > 500:
+            self.wrong('wall.folded.txt sums to %d us, the threads lived %d ns' % (total_us, lives_ns))
+        if not self.summary or self.summary['state'] != 'summary_written':
+            return
+        parts = dict(self.summary['wall'])
+        if parts.pop('lifetime_ns') != lives_ns or sum(parts.values()) != lives_ns:
+            self.wrong('the summary divides %d ns of %d into %s' % (sum(parts.values()), lives_ns, parts))
+        if self.summary['total_us'] != total_us:
+            self.wrong('total_us %d, the lines sum to %d' % (self.summary['total_us'], total_us))
+        samples = sum(t.samples for t in self.threads)
+        if samples != self.summary['sampling']['samples']:
+            self.wrong('%d samples of threads, the summary has %s' % (samples, self.summary['sampling']))
 
     def _load_maps(self, path):
         """bpftrace map text: entries of (side, [frame, innermost first], count)."""
@@ -193,8 +224,8 @@ class Recording:
             self.wrong('offcpu.stacks.txt: the last entry is not closed')
 
     def _check_leftovers(self):
-        known = {'wcprof.ndjson', 'wcprof.ndjson.gz', 'offcpu.time.txt', 'offcpu.stacks.txt', 'offcpu.diagnostics.txt',
-                 'offcpu.summary.json'}
+        known = {'wcprof.ndjson', 'wcprof.ndjson.gz', 'wall.folded.txt', 'offcpu.time.txt', 'offcpu.stacks.txt',
+                 'offcpu.diagnostics.txt', 'offcpu.summary.json'}
         if os.path.isdir(self.dir):
             for name in os.listdir(self.dir):
                 if name not in known and re.search(r'tmp|\.new|\.part|~$', name):
@@ -231,6 +262,8 @@ class Recording:
         parts = ('recorded', 'below_min', 'lost_ring_full', 'lost_unprocessed', 'lost_clock_back')
         if 'attempted' in i and all(p in i for p in parts) and i['attempted'] != sum(i[p] for p in parts):
             self.wrong('attempted %d is not %s' % (i['attempted'], ' + '.join('%s %d' % (p, i[p]) for p in parts)))
+        if i['samples'] != i['recorded_samples'] + i['lost_samples']:
+            self.wrong('samples %d is not recorded %d + lost %d' % (i['samples'], i['recorded_samples'], i['lost_samples']))
         if self.header and self.header['dropped_events'] and not lost:
             self.wrong('the dump says %d events dropped, the summary nothing' % self.header['dropped_events'])
 

@@ -212,7 +212,7 @@ def test_spinning_target_has_no_rows(live):
     """C54: without a row the summary says which kind of nothing it was."""
     p = live.spawn(live.work('spin 20000 1'))
     spinner = live.until('the spinner', lambda: children_of(p.pid)[1:])[0]
-    rec = live.attach('-p', str(spinner), '-d', '1', rc=None, strict=False)
+    rec = live.attach('-p', str(spinner), '-d', '1', '--mode', 'time', rc=None, strict=False)
     live.kill_tree(p.pid)
     check(rec.summary, 'no summary')
     if not rec.folded:
@@ -330,7 +330,7 @@ def test_killed_tracer_leaves_nothing(live):
             with open(name) as f:
                 check('wcbpf' not in f.read(), '%s is not empty', name)
     live.until('the end of the workload', lambda: os.path.exists(marker), 10)
-    for name in ('wcprof.ndjson', 'offcpu.time.txt', 'offcpu.summary.json'):
+    for name in ('wcprof.ndjson', 'wall.folded.txt', 'offcpu.summary.json'):
         check(not os.path.exists(os.path.join(p.folder, name)), 'a killed recording has a final %s', name)
 
 

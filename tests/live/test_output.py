@@ -75,7 +75,7 @@ def test_stacks_mode(live):
 
 def test_time_mode_text(live):
     """Mode time: comm first, microseconds last; the summary points at the file and has its rows."""
-    rec = live.record(live.work('sleep 3 100000'))
+    rec = live.record(live.work('sleep 3 100000'), '--mode', 'time')
     us = sum(v for f, v in rec.folded if f[0] == 'sleep' and 'f' in f)
     check(close_to(us, 300000, 0.02, live.slack_ns / 1000), '%d us under f: %s', us, rec.folded)
     s = rec.summary
@@ -167,7 +167,7 @@ def test_disk_full(live):
             if name.endswith('.json') and os.path.getsize(path):
                 with open(path) as f:
                     json.load(f)
-            if name == 'offcpu.time.txt':
+            if name == 'wall.folded.txt':
                 with open(path, 'rb') as f:
                     check(all(FOLDED.match(x) for x in f.read().splitlines()), 'a broken %s', name)
     finally:
