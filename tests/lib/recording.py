@@ -16,9 +16,8 @@ WARNING = re.compile(r'^WARNING: (\d+) stack traces lost and could not be displa
 WALL_LEAVES = {'[on-cpu]', '[on-cpu, not sampled]', '[runnable]', '[blocked]', '[shorter than --min]', '[lost]',
                '[unaccounted]'}
 MAP_HEAD = re.compile(r'^@offcpu_(kernel|user)\[$')
-TRACER_FRAME = re.compile(r'^(bpf_prog_|bpf_trace_run|__traceiter_|trace_call_bpf|__bpf_)')
-# What runs may be about to load a program: that is no tracer at work.
-TRACER_RUNNING = re.compile(r'^(bpf_prog_[0-9a-f]{16}|bpf_trace_run\d|__bpf_trace_|__traceiter_|trace_call_bpf)')
+# Not bpf_prog_load and the like: another tracer, about to load its programs, is a program as any.
+TRACER_FRAME = re.compile(r'^(bpf_prog_[0-9a-f]{16}|bpf_trace_run\d|__bpf_trace_|__traceiter_|trace_call_bpf)')
 
 
 class Item:
@@ -173,8 +172,7 @@ class Recording:
                 continue
             frames, value = line.decode('utf-8').rsplit(' ', 1)
             self.folded.append((frames.split(';'), int(value)))
-            tracer = TRACER_RUNNING if frames.endswith(';[on-cpu]') else TRACER_FRAME
-            if any(tracer.match(f) for f in frames.split(';')):
+            if any(TRACER_FRAME.match(f) for f in frames.split(';')):
                 self.wrong('the tracer itself is in a stack: %s' % frames)
 
     def _load_wall(self):

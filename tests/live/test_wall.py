@@ -34,7 +34,9 @@ def check_shares(rec, truth, tid, comm, slack=0.02):
     oncpu = us_of(rec, comm, *ON_CPU)
     own, n = spent(truth, tid), rec.thread(tid).samples
     total = sum(own.values())
-    check(n > 5, '%d samples of %s', n, comm)
+    check(n > 5 or comm not in ('wall', 'computes'), '%d samples of %s', n, comm)
+    if n <= 5:          # those that compute for a time, not for a time on the CPU, may hardly have got one
+        return
     for function, ns in own.items():
         got, want = us_of(rec, comm, '[on-cpu]', having=function) / oncpu, ns / total
         # what is outside of these functions (start and end of a thread) is a little of it
@@ -42,10 +44,12 @@ def check_shares(rec, truth, tid, comm, slack=0.02):
               function, got, comm, n, want)
 
 
-def check_thread(live, rec, truth, comm, slack_us):
+def check_thread(live, rec, truth, comm):
     """A thread's lines against its record in the dump, and that against the kernel's account and its own clock."""
     tid = next(t.tid for t in rec.threads if t.comm == comm)
     t, own = rec.thread(tid), truth.threads[tid]
+    # a line is rounded by less than 1 us; until a thread named itself, which it did at once, it had its parent's name
+    slack_us = len(rec.wall) + max(0, own['begin'] - truth.offset_ns(rec) - t.begin + MS) / 1000
     life = us_of(rec, comm)
     check(abs(life - (t.end - t.begin) / 1000) <= slack_us, '%s: lines %d us, life %d ns', comm, life, t.end - t.begin)
     for ns, leaves in ((t.oncpu, ON_CPU), (t.blocked, ('[blocked]',)), (t.runnable, ('[runnable]',))):
@@ -68,7 +72,7 @@ def test_alone(live):
     t = rec.threads[0]
     life = us_of(rec, 'wall')
     check(abs(life * 1000 - (t.end - t.begin)) <= 500, 'lines %d us, life %d ns', life, t.end - t.begin)
-    tid = check_thread(live, rec, truth, 'wall', len(rec.wall))
+    tid = check_thread(live, rec, truth, 'wall')
     check_shares(rec, truth, tid, 'wall')
     slept = us_of(rec, 'wall', '[blocked]', having='nap_ms') or us_of(rec, 'wall', '[blocked]')
     check(close_to(slept, 200000, 0.02, live.slack_ns / 1000), 'slept %d us', slept)
@@ -80,8 +84,7 @@ def test_threads(live):
     rec = live.record(live.work('wall threads'), '-F', '499')
     truth = Truth(rec.out)
     for comm in ('computes', 'sleeps', 'contends-a', 'contends-b'):
-        # until it named itself a thread had its parent's name
-        tid = check_thread(live, rec, truth, comm, len(rec.wall) + live.slack_ns / 1000)
+        tid = check_thread(live, rec, truth, comm)
         check_shares(rec, truth, tid, comm)
     for comm in ('contends-a', 'contends-b'):
         waited = us_of(rec, comm, '[runnable]')
@@ -224,9 +227,9 @@ def test_report(live):
     total = sum(x['oncpu_ns'] for x in oncpu['functions'])
     check(total == oncpu['sampled_ns'] and total + oncpu['unsampled_ns'] == rec.threads[0].oncpu, 'sums: %d, %s', total,
           {k: v for k, v in oncpu.items() if k != 'functions'})
-    f = sum(x['oncpu_ns'] for x in oncpu['functions'] if 'f' in x['user_frames'])
-    want = us_of(rec, 'wall', '[on-cpu]', having='f') * 1000
-    check(close_to(f, want, 0.001, 20000), 'f: %d ns in the report, %d in the folded file', f, want)
+    f = sum(x['oncpu_ns'] for x in oncpu['functions'] if x['user_frames'][:1] == ['f'] and not x['in_kernel'])
+    want = sum(us for frames, leaf, us in rec.wall if leaf == '[on-cpu]' and frames[-1] == 'f') * 1000
+    check(f and close_to(f, want, 0.001, 20000), 'f: %d ns in the report, %d in the folded file', f, want)
 
 
 def perf_shares(text, comm):
