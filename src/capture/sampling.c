@@ -3,7 +3,8 @@
  * The timers that sample: one software event (cpu-clock) a CPU, which needs no
  * PMU. They run whatever is on their CPU; which threads count is the program's
  * question. A CPU that goes offline takes its event with it, and one that comes
- * online has none: so the list of CPUs is looked at again now and then.
+ * online has none: so the list of CPUs is looked at again now and then. (One that
+ * was away for less than the time between two looks is sampled no more.)
  */
 #include <errno.h>
 #include <linux/perf_event.h>
