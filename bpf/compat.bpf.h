@@ -192,6 +192,11 @@ static __always_inline bool compat_user_regs(struct task_struct *task, const boo
 }
 
 /* The same of the current task, in programs that have no typed pointer to it (that one: 5.11, 3ca1032ab7ab). */
+static __always_inline __u64 compat_current_exec_id(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), self_exec_id);
+}
+
 static __always_inline bool compat_current_user_regs(struct regs *ret)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf) &&

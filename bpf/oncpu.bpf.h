@@ -60,6 +60,8 @@ static __always_inline void on_sample(struct sample_context *ctx, struct thread 
 		flags |= WCBPF_SM_KTHREAD;
 	} else if (t->exiting) {
 		flags |= WCBPF_SM_EXITING;
+	} else if (t->exec_id != compat_current_exec_id()) {
+		syscall = -1; /* in execve: the registers are the old program's, the memory is not */
 	} else if (!(flags & WCBPF_SM_USER) && !compat_current_user_regs(&s->regs)) {
 		flags |= cfg_ustack ? WCBPF_SM_USTACK_FAILED : 0;
 	} else {
