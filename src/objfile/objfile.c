@@ -31,6 +31,7 @@ struct objfile {
 	int fd;	     /* -1: from memory, or detached */
 	char *path;  /* if opened by path, else NULL */
 	void *image; /* from memory, else NULL */
+	size_t image_n;
 	Elf *elf;
 	struct segment *segments; /* PT_LOAD only */
 	size_t segment_n;
@@ -136,6 +137,7 @@ int objfile_open_memory(const void *image, size_t n, struct objfile **ret)
 	if (!o->image)
 		return -ENOMEM;
 	memcpy(o->image, image, n);
+	o->image_n = n;
 	elf_version(EV_CURRENT);
 	o->elf = elf_memory(o->image, n);
 	err = objfile_begin(o);
@@ -282,6 +284,47 @@ bool objfile_has_symtab(const struct objfile *o)
 bool objfile_static_known(const struct objfile *o)
 {
 	return o->symbols && symbols_static_known(o->symbols);
+}
+
+int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n)
+{
+	size_t have = 0;
+
+	if (o->image) {
+		if (offset > o->image_n || n > o->image_n - offset)
+			return -EBADMSG;
+		memcpy(ret, (const uint8_t *)o->image + offset, n);
+		return 0;
+	}
+	if (o->fd < 0)
+		return -EBADF;
+	if (offset > INT64_MAX - n)
+		return -EBADMSG;
+	while (have < n) {
+		ssize_t got = pread(o->fd, (uint8_t *)ret + have, n - have, (off_t)(offset + have));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+		have += (size_t)got;
+	}
+	return 0;
+}
+
+int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_t n)
+{
+	for (size_t i = 0; i < o->segment_n; i++) {
+		const struct segment *s = &o->segments[i];
+		uint64_t offset;
+
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz || n > s->filesz - (vaddr - s->vaddr))
+			continue;
+		if (__builtin_add_overflow(s->offset, vaddr - s->vaddr, &offset))
+			return -EBADMSG;
+		return objfile_read(o, offset, ret, n);
+	}
+	return -EBADMSG;
 }
 
 int objfile_symbol(struct objfile *o, uint64_t vaddr, struct objfile_symbol *ret)

@@ -38,6 +38,10 @@ int objfile_fd(const struct objfile *o);
 Elf *objfile_elf(struct objfile *o);
 /* The st_value-space address of a file offset, by its PT_LOAD segments. -ENOENT. */
 int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *ret);
+/* n bytes of the file from an offset on. -EBADMSG: it isn't that long. -EBADF: detached. -errno. */
+int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n);
+/* The same from an address on; all must lie in one PT_LOAD's part of the file, else -EBADMSG. */
+int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_t n);
 
 /* ---- function symbols ---- */
 
@@ -146,3 +150,85 @@ int objfile_callers_find(const struct objfile_callers *c, uint64_t vaddr, struct
 
 /* C++ (Itanium) and Rust (legacy, v0) names made readable, malloc'd; NULL if it is no mangled name. */
 char *objfile_demangle(const char *name);
+
+/* ---- Go ---- */
+
+/*
+ * The tables of a Go program's runtime: they are there, and exact, however it
+ * was stripped or linked. Any program of Go 1.16 or later for a 64-bit machine
+ * in our byte order; later formats than are known give -ENOTSUP.
+ */
+struct objfile_go;
+/*
+ * Reads all that is ever needed: o isn't, afterwards; nothing changes any more,
+ * so any thread may ask. -ENOENT: no Go program. -EBADMSG: a damaged one.
+ */
+int objfile_go_open(struct objfile *o, struct objfile_go **ret);
+struct objfile_go *objfile_go_free(struct objfile_go *g);
+/* "go1.24.4"; "" when it isn't stated. */
+const char *objfile_go_version(const struct objfile_go *g);
+/* The Go part of the code, [start, end): a program linked by a C linker has other code around it. */
+void objfile_go_text(const struct objfile_go *g, uint64_t *ret_start, uint64_t *ret_end);
+
+struct objfile_go_function {
+	const char *name;    /* "net/http.(*conn).serve", "main.main.func1"; owned by g */
+	uint64_t start, end; /* padding included */
+	bool wrapper;	     /* made by the compiler around a function of the same name */
+	bool top_frame;	     /* has no caller on its stack (or none in Go) */
+	bool sp_write;	     /* sets the stack pointer to what the table doesn't tell */
+	uint32_t record;     /* of g alone */
+};
+size_t objfile_go_function_n(const struct objfile_go *g);
+/* The i-th, by address. -ENOENT, -EBADMSG. */
+int objfile_go_function_at(const struct objfile_go *g, size_t i, struct objfile_go_function *ret);
+/* The one that covers vaddr. -ENOENT, -EBADMSG. */
+int objfile_go_function(const struct objfile_go *g, uint64_t vaddr, struct objfile_go_function *ret);
+
+struct objfile_go_place {
+	const char *name; /* of the function */
+	const char *file; /* as the compiler was given it; NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	bool wrapper;
+};
+/*
+ * Whose code vaddr is, innermost first: what was inlined there, and last the
+ * function that it all lies in. Returns their number (at most ret_max, then the
+ * outermost are left out); -ENOENT, -EBADMSG.
+ */
+int objfile_go_inlined(const struct objfile_go *g, uint64_t vaddr, struct objfile_go_place *ret, size_t ret_max);
+
+/* How far the stack pointer is below where it was at the function's first instruction, from start up to end. */
+struct objfile_go_sp {
+	uint64_t start, end;
+	int32_t delta;
+};
+/* Walks a function's ranges, by address, gapless. */
+struct objfile_go_sp_walk {
+	const struct objfile_go *g;
+	uint64_t pc, end;
+	size_t at;
+	uint32_t value;
+	bool begun;
+};
+int objfile_go_sp_begin(const struct objfile_go *g, const struct objfile_go_function *f, struct objfile_go_sp_walk *ret);
+/* 1: one more. 0: that was all. -EBADMSG. */
+int objfile_go_sp_next(struct objfile_go_sp_walk *w, struct objfile_go_sp *ret);
+
+/*
+ * What a function's code does with rbp and rsp, beyond the table. x86_64. CFA:
+ * the stack pointer of its first instruction plus 8. Addresses; 0: never.
+ */
+#define OBJFILE_GO_RESTORES_MAX 8
+struct objfile_go_frame {
+	uint64_t saved_from; /* from here on, while delta > saved_above, the caller's rbp is at CFA + saved_off */
+	int32_t saved_off, saved_above;
+	uint64_t pointer_from; /* from here on, while delta > saved_above, CFA is rbp + pointer_off */
+	int32_t pointer_off;
+	/* Only looked for if sp_write: */
+	uint64_t switch_from; /* from here on rsp may be on another stack */
+	uint64_t restored_from[OBJFILE_GO_RESTORES_MAX]; /* from here on, while delta stays, rbp is the caller's again */
+	size_t restored_n;
+};
+/* code: its code_n first bytes; -EBADMSG if that is too few. */
+int objfile_go_frame(const struct objfile_go *g, const struct objfile_go_function *f, const uint8_t *code, size_t code_n,
+		     struct objfile_go_frame *ret);
