@@ -509,6 +509,7 @@ static int by_start(const void *pa, const void *pb)
 int proc_maps_each(const struct proc_maps *m, uint32_t pid, uint64_t time_ns,
 		   int (*f)(void *arg, const struct proc_mapping *map), void *arg)
 {
+	SCOPE_LOCK(m);
 	const struct process *p = map_get_ptr(m->processes, pid);
 	const struct image *image = p ? image_at(p, time_ns) : NULL;
 	_cleanup_(freep) const struct proc_mapping **held = NULL;

@@ -23,6 +23,8 @@ struct proc_stat {
 int proc_stat_read(uint32_t pid, struct proc_stat *ret);
 /* The process a thread belongs to (Tgid of /proc/TID/status). -ESRCH. */
 int proc_tgid(uint32_t tid, uint32_t *ret);
+/* The user a process acts as (its file system uid). -ESRCH. */
+int proc_uid(uint32_t pid, uid_t *ret);
 /* A process's number in its innermost PID namespace (the last of NSpid). -ESRCH. */
 int proc_ns_pid(uint32_t pid, uint32_t *ret);
 /* voluntary_ctxt_switches and nonvoluntary_ctxt_switches of one thread. */
@@ -64,7 +66,7 @@ int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret);
  * records; asked for the mapping at an address at a time. Files are opened the
  * moment they are first seen, so they can be read when the process has gone or
  * the file is deleted; one struct proc_file a (dev, ino). One thread writes;
- * others may call proc_maps_lookup() meanwhile and use what it gives.
+ * others may call proc_maps_lookup() and proc_maps_each() meanwhile and use what it gives.
  */
 struct proc_maps;
 
@@ -122,6 +124,9 @@ const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pi
  * struct proc_maps. For any thread. -ESTALE when another file is there now, -errno.
  */
 int proc_file_open(const struct proc_file *f, int *ret);
-/* All mappings that held at time_ns, by address: calls f for each until it gives non-zero, which is given back. */
+/*
+ * All mappings that held at time_ns, by address: calls f, which must not ask m for anything, for each
+ * until it gives non-zero, which is given back. For any thread. -ENOMEM.
+ */
 int proc_maps_each(const struct proc_maps *m, uint32_t pid, uint64_t time_ns,
 		   int (*f)(void *arg, const struct proc_mapping *map), void *arg);

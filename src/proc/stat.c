@@ -81,6 +81,23 @@ int proc_tgid(uint32_t tid, uint32_t *ret)
 	return 0;
 }
 
+int proc_uid(uint32_t pid, uid_t *ret)
+{
+	_cleanup_(freep) char *buf = NULL;
+	const char *field;
+	uint32_t uid;
+	size_t n;
+	int err = read_pid_file(pid, "status", STATUS_MAX, &buf, &n);
+
+	if (err)
+		return err;
+	field = status_field(buf, "Uid"); /* real, effective, saved, file system */
+	if (!field || sscanf(field, "%*u %*u %*u %" SCNu32, &uid) != 1)
+		return -EBADMSG;
+	*ret = uid;
+	return 0;
+}
+
 int proc_ns_pid(uint32_t pid, uint32_t *ret)
 {
 	_cleanup_(freep) char *buf = NULL;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sym/family.h"
+#include "sym/go.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct objfile *, objfile_free)
@@ -22,6 +23,7 @@ static size_t names_of_callers(struct sym *s, struct module *m, uint64_t vaddr, 
 
 /* The surest first. */
 static const struct module_names names[] = {
+	{ go_names_find },
 	{ names_of_symbols },
 	{ names_of_callers },
 };
@@ -34,6 +36,7 @@ static struct module *module_free(struct module *m)
 		m->file->objfile = NULL;
 	objfile_free(m->objfile);
 	objfile_callers_free(m->callers);
+	objfile_go_free(m->go);
 	objfile_source_free(m->source);
 	sym_answers_free(m->answers);
 	free(m->path);

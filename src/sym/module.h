@@ -17,6 +17,8 @@ struct module {
 	struct module *next;
 	struct objfile_callers *callers; /* NULL: not asked for yet, or can't be had */
 	bool callers_tried;
+	struct objfile_go *go; /* NULL: not asked for yet, or no Go program */
+	bool go_tried;
 	bool has_debug;	 /* debug information is in the file or its debug file */
 	struct objfile_source *source; /* it, while it is open */
 	uint64_t source_used;	       /* sym.clock of then */

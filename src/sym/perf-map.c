@@ -4,9 +4,12 @@
  * as it makes code, and code moves and is replaced, so of several lines that
  * cover an address the last one counts. Only what was appended is parsed.
  *
- * The file lies in a folder everybody can write to: it must be a regular file,
- * sizes are bounded, and one that was last written before its process started
- * is another process's that had the same number.
+ * The file lies in a folder everybody can write to: it must be a regular file of
+ * the process's user or of root, sizes are bounded, and one that was last
+ * written before its process started is another process's that had the same
+ * number. It is kept open from the first time it is needed: when the process has
+ * gone, that one is read to its end, and none that has come in its place. Of a
+ * process that had gone by then nothing is known but its number.
  */
 #include "sym/perf-map.h"
 
@@ -38,6 +41,9 @@ struct line {
 struct perf_map {
 	uint32_t pid, ns_pid; /* ns_pid 0: could not be learned */
 	int64_t started_s;    /* wall clock; 0: not known */
+	uint64_t start_ticks; /* likewise, since boot */
+	uid_t uid;	      /* if started_s is known */
+	int fd;		      /* the file that was read last, or -1 */
 	dev_t dev;
 	ino_t ino;
 	uint64_t read_n; /* bytes of the file that are parsed */
@@ -47,41 +53,28 @@ struct perf_map {
 	size_t names_n, names_cap;
 };
 
-static int64_t process_started_s(uint32_t pid)
+/* Who it is and since when, if it is still there. */
+static void learn_process(struct perf_map *m)
 {
 	struct timespec now, boot;
 	struct proc_stat st;
 	long ticks_s = sysconf(_SC_CLK_TCK);
+	uid_t uid;
 
-	if (ticks_s <= 0 || proc_stat_read(pid, &st))
-		return 0;
+	if (ticks_s <= 0 || proc_stat_read(m->pid, &st) || proc_uid(m->pid, &uid))
+		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return now.tv_sec - boot.tv_sec + (int64_t)(st.start_ticks / (uint64_t)ticks_s);
+	m->started_s = now.tv_sec - boot.tv_sec + (int64_t)(st.start_ticks / (uint64_t)ticks_s);
+	m->start_ticks = st.start_ticks;
+	m->uid = uid;
 }
 
-int perf_map_new(uint32_t pid, struct perf_map **ret)
+static bool has_gone(const struct perf_map *m)
 {
-	struct perf_map *m = calloc(1, sizeof(*m));
+	struct proc_stat st;
 
-	if (!m)
-		return -ENOMEM;
-	m->pid = pid;
-	if (proc_ns_pid(pid, &m->ns_pid))
-		m->ns_pid = 0;
-	m->started_s = process_started_s(pid);
-	*ret = m;
-	return 0;
-}
-
-struct perf_map *perf_map_free(struct perf_map *m)
-{
-	if (!m)
-		return NULL;
-	free(m->v);
-	free(m->names);
-	free(m);
-	return NULL;
+	return !m->started_s || proc_stat_read(m->pid, &st) || st.start_ticks != m->start_ticks;
 }
 
 static int open_candidate(const struct perf_map *m, const char *path, int *ret, struct stat *ret_st)
@@ -95,6 +88,8 @@ static int open_candidate(const struct perf_map *m, const char *path, int *ret, 
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (m->started_s && st.st_mtime + START_SLACK_S < m->started_s))
 		return -ENOENT;
+	if (m->started_s && st.st_uid != m->uid && st.st_uid)
+		return -EPERM;
 	*ret = TAKE_FD(fd);
 	*ret_st = st;
 	return 0;
@@ -112,6 +107,54 @@ static int open_map(const struct perf_map *m, int *ret, struct stat *ret_st)
 	}
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", m->pid);
 	return open_candidate(m, path, ret, ret_st);
+}
+
+/* m->fd becomes what there is now, with *ret_st; what was read of another file is forgotten. False: there is none. */
+static bool look(struct perf_map *m, struct stat *ret_st)
+{
+	int fd;
+
+	if (m->fd >= 0 && has_gone(m))
+		return !fstat(m->fd, ret_st);
+	if (open_map(m, &fd, ret_st))
+		return m->fd >= 0 && !fstat(m->fd, ret_st);
+	closep(&m->fd);
+	m->fd = fd;
+	if (ret_st->st_dev != m->dev || ret_st->st_ino != m->ino || (uint64_t)ret_st->st_size < m->read_n) {
+		m->dev = ret_st->st_dev;
+		m->ino = ret_st->st_ino;
+		m->n = m->names_n = 0;
+		m->read_n = 0;
+	}
+	return true;
+}
+
+int perf_map_new(uint32_t pid, struct perf_map **ret)
+{
+	struct perf_map *m = calloc(1, sizeof(*m));
+	struct stat st;
+
+	if (!m)
+		return -ENOMEM;
+	m->pid = pid;
+	m->fd = -1;
+	if (proc_ns_pid(pid, &m->ns_pid))
+		m->ns_pid = 0;
+	learn_process(m);
+	look(m, &st);
+	*ret = m;
+	return 0;
+}
+
+struct perf_map *perf_map_free(struct perf_map *m)
+{
+	if (!m)
+		return NULL;
+	closep(&m->fd);
+	free(m->v);
+	free(m->names);
+	free(m);
+	return NULL;
 }
 
 /* "START SIZE NAME" of n bytes; false: not of that shape. */
@@ -213,25 +256,12 @@ static int read_added(struct perf_map *m, int fd, uint64_t size)
 	return merge_new(m, from);
 }
 
-/* True if the file had more to say. */
-static bool refresh(struct perf_map *m)
+static void refresh(struct perf_map *m)
 {
-	_cleanup_(closep) int fd = -1;
 	struct stat st;
-	size_t before = m->n;
 
-	if (open_map(m, &fd, &st))
-		return false;
-	if (st.st_dev != m->dev || st.st_ino != m->ino || (uint64_t)st.st_size < m->read_n) {
-		m->dev = st.st_dev;
-		m->ino = st.st_ino;
-		m->n = m->names_n = 0;
-		m->read_n = 0;
-		before = 0;
-	}
-	if ((uint64_t)st.st_size == m->read_n || st.st_size > TEXT_MAX)
-		return false;
-	return !read_added(m, fd, (uint64_t)st.st_size) && m->n > before;
+	if (look(m, &st) && (uint64_t)st.st_size != m->read_n && st.st_size <= TEXT_MAX)
+		read_added(m, m->fd, (uint64_t)st.st_size); /* fails: what is there is right */
 }
 
 static const struct line *find(const struct perf_map *m, uint64_t addr)
@@ -262,10 +292,10 @@ static const struct line *find(const struct perf_map *m, uint64_t addr)
 
 const char *perf_map_find(struct perf_map *m, uint64_t addr, uint64_t *ret_start)
 {
-	const struct line *l = find(m, addr);
+	const struct line *l;
 
-	if (!l && refresh(m))
-		l = find(m, addr);
+	refresh(m);
+	l = find(m, addr);
 	if (!l)
 		return NULL;
 	*ret_start = l->start;

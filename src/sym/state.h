@@ -9,7 +9,6 @@
 #include "util/strtab.h"
 
 struct module;
-struct perf_map;
 
 /* One function at an address of a file; strings are sym's. */
 struct sym_function {
@@ -36,7 +35,7 @@ struct sym {
 	struct map *kernel;	      /* address -> struct answer */
 	struct module *modules;	      /* all of them, newest first */
 	struct module *vdso;	      /* NULL until asked for */
-	struct map *perf_maps;	      /* PID -> struct perf_map */
+	struct map *jits;	      /* PID -> struct jit */
 	struct map *stored;	      /* of later: id of path << 32 | of build id -> struct module */
 	char **dirs;		      /* of later */
 	size_t dir_n;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "objfile/objfile.h"
+#include "sym/jit.h"
 #include "sym/module.h"
-#include "sym/perf-map.h"
 #include "sym/state.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
@@ -37,7 +37,7 @@ int sym_new(const struct proc_maps *maps, const struct ksyms *ksyms, struct sym 
 	if (!err)
 		err = map_new(&s->kernel);
 	if (!err)
-		err = map_new(&s->perf_maps);
+		err = map_new(&s->jits);
 	if (err)
 		return err;
 	*ret = TAKE_PTR(s);
@@ -46,13 +46,9 @@ int sym_new(const struct proc_maps *maps, const struct ksyms *ksyms, struct sym 
 
 struct sym *sym_free(struct sym *s)
 {
-	uint64_t pid, p;
-
 	if (!s)
 		return NULL;
-	for (size_t at = 0; s->perf_maps && map_next(s->perf_maps, &at, &pid, &p);)
-		perf_map_free((struct perf_map *)(uintptr_t)p);
-	map_free(s->perf_maps);
+	jit_free_all(s);
 	map_free(s->stored);
 	for (size_t i = 0; i < s->dir_n; i++)
 		free(s->dirs[i]);

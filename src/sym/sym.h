@@ -46,8 +46,10 @@ void sym_kernel(struct sym *s, uint64_t addr, struct sym_frame *ret);
 /*
  * A user address of a process as of time_ns: its frames, innermost first, at
  * least one and at most ret_max (of more, the outermost). Gives their number. return_address: look up addr - 1
- * (a call may be its function's last instruction). Reads perf-PID.map
- * (/tmp and the target's root, by its innermost namespace's PID) for anonymous mappings.
+ * (a call may be its function's last instruction). For code that the
+ * process made itself it reads the jit-PID.dump that the process has mapped, by the times in there, else perf-PID.map
+ * (in /tmp and the target's root, by its innermost namespace's PID, which must be the target's user's or root's);
+ * asked late it knows more: processes write these through buffers.
  */
 size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret,
 		size_t ret_max);

@@ -2,42 +2,24 @@
 /*
  * The mapping that held the address at that time says which file; the file
  * says which symbol. Where no ELF file is behind a mapping, the process may
- * have written a perf-PID.map.
+ * have told what it made there.
  */
 #include <string.h>
 
+#include "sym/jit.h"
 #include "sym/module.h"
-#include "sym/perf-map.h"
 #include "sym/state.h"
 #include "sym/sym.h"
 
 /* In a file that can't be read, or in none: the offset in the file is the best that can be told. */
-static void frame_without_elf(struct sym *s, uint32_t pid, const struct proc_mapping *map, uint64_t addr,
-			      uint64_t lookup, struct sym_frame *ret)
+static void frame_without_elf(struct sym *s, uint32_t pid, uint64_t time_ns, const struct proc_mapping *map,
+			      uint64_t addr, uint64_t lookup, struct sym_frame *ret)
 {
-	struct perf_map *perf_map;
-	uint64_t start;
-	const char *name;
-
 	if (map->file) {
 		ret->address = addr - map->start + map->pgoff;
 		ret->bias = map->start - map->pgoff;
 	}
-	perf_map = map_get_ptr(s->perf_maps, pid);
-	if (!perf_map) {
-		if (perf_map_new(pid, &perf_map))
-			return;
-		if (map_put_ptr(s->perf_maps, pid, perf_map)) {
-			perf_map_free(perf_map);
-			return;
-		}
-	}
-	name = perf_map_find(perf_map, lookup, &start);
-	if (!name)
-		return;
-	ret->name = sym_keep(s, name);
-	if (ret->name)
-		ret->offset = (uint32_t)(addr - start);
+	jit_name(s, pid, time_ns, addr, lookup, ret);
 }
 
 size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bool return_address, struct sym_frame *ret,
@@ -57,7 +39,7 @@ size_t sym_user(struct sym *s, uint32_t pid, uint64_t time_ns, uint64_t addr, bo
 	ret->module = map.name; /* lives as long as the maps */
 	m = module_get(s, pid, &map);
 	if (!m || !m->objfile || objfile_vaddr_of_offset(m->objfile, lookup - map.start + map.pgoff, &vaddr)) {
-		frame_without_elf(s, pid, &map, addr, lookup, ret);
+		frame_without_elf(s, pid, time_ns, &map, addr, lookup, ret);
 		return 1;
 	}
 	ret->build_id = objfile_build_id(m->objfile);

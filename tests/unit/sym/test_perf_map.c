@@ -211,3 +211,81 @@ Test(perf_map, other_namespaces)
 	check_of((uint32_t)child, JIT + 3, "contained", 3);
 	close(end[1]);
 }
+
+/* Everybody can write to /tmp: only the process's own user and root are believed. */
+Test(perf_map, of_another_user)
+{
+	if (geteuid())
+		cr_skip_test("needs root");
+	append("%llx 10 foreign\n", JIT);
+	cr_assert_eq(chown(path, 12345, 12345), 0);
+	check(JIT, NULL, 0);
+	cr_assert_eq(chown(path, 0, 0), 0);
+	check(JIT, "foreign", 0);
+}
+
+static pid_t sleeping_child(uid_t uid)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		if (setresuid(uid, uid, uid))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child);
+	cr_assert_eq(proc_maps_add(maps, (uint32_t)child, 0, JIT, 1 << 20, 0, 0, 0, 0, "//anon"), 0);
+	return child;
+}
+
+static void end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+Test(perf_map, of_a_user)
+{
+	pid_t child;
+
+	if (geteuid())
+		cr_skip_test("needs root");
+	child = sleeping_child(12345);
+	usleep(100000);
+	append("%llx 10 own\n", JIT);
+	cr_assert_eq(chown(path, 54321, 12345), 0);
+	check_of((uint32_t)child, JIT, NULL, 0);
+	cr_assert_eq(chown(path, 12345, 12345), 0);
+	check_of((uint32_t)child, JIT, "own", 0);
+	end_child(child);
+}
+
+/* Once it was seen it stays readable, to its end, when the process has gone and removed it; what comes later isn't its. */
+Test(perf_map, removed_at_the_end)
+{
+	pid_t child = sleeping_child(geteuid());
+	char moved[80];
+
+	append("%llx 10 early\n", JIT);
+	check_of((uint32_t)child, JIT, "early", 0);
+	append("%llx 10 late\n", JIT + 0x100);
+	end_child(child);
+	snprintf(moved, sizeof(moved), "%s.moved", path);
+	cr_assert_eq(rename(path, moved), 0);
+	unlink(moved);
+	append("%llx 10 of_the_next\n", JIT + 0x200);
+	check_of((uint32_t)child, JIT, "early", 0);
+	check_of((uint32_t)child, JIT + 0x100, "late", 0);
+	check_of((uint32_t)child, JIT + 0x200, NULL, 0);
+}
+
+/* Asked again, it is read again: code is replaced. */
+Test(perf_map, replaced_code)
+{
+	append("%llx 100 old\n", JIT);
+	check(JIT + 0x20, "old", 0x20);
+	append("%llx 40 new\n", JIT + 0x10);
+	check(JIT + 0x20, "new", 0x10);
+	check(JIT + 0x60, "old", 0x60);
+}
