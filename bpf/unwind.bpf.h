@@ -228,13 +228,14 @@ static __always_inline int cfa_find(struct scratch *s, const struct wcbpf_rule *
 	__u64 base = s->walk.sp;
 	int end = 0;
 
-	if (r->cfa == WCBPF_CFA_BP || r->cfa == WCBPF_CFA_BP_DEREF || r->bp == WCBPF_SAVED_BP || r->bx == WCBPF_SAVED_BP)
+	if (r->cfa == WCBPF_CFA_BP || r->cfa == WCBPF_CFA_BP_DEREF || r->cfa == WCBPF_CFA_BP_SWITCH ||
+	    r->bp == WCBPF_SAVED_BP || r->bx == WCBPF_SAVED_BP)
 		end = saved_read(&s->walk.bp);
 	if (!end && r->cfa == WCBPF_CFA_BX)
 		end = saved_read(&s->walk.bx);
 	if (end)
 		return end;
-	if (r->cfa == WCBPF_CFA_BP || r->cfa == WCBPF_CFA_BP_DEREF)
+	if (r->cfa == WCBPF_CFA_BP || r->cfa == WCBPF_CFA_BP_DEREF || r->cfa == WCBPF_CFA_BP_SWITCH)
 		base = s->walk.bp.value;
 	if (r->cfa == WCBPF_CFA_BX)
 		base = s->walk.bx.value;
@@ -276,7 +277,7 @@ __noinline int unwind_step(__u32 user, __u32 i)
 		return unwind_step_guess(user, i);
 	if (r->cfa == WCBPF_CFA_SIGNAL)
 		return unwind_step_signal(user, i, s->walk.sp + r->cfa_off);
-	if (r->cfa >= WCBPF_CFA_UNSUPPORTED || (r->cfa == WCBPF_CFA_SP_RA_DI && i))
+	if (r->cfa == WCBPF_CFA_UNSUPPORTED || r->cfa > WCBPF_CFA_BP_SWITCH || (r->cfa == WCBPF_CFA_SP_RA_DI && i))
 		return WCBPF_STACK_UNSUPPORTED;
 	end = cfa_find(s, r, &cfa);
 	if (end)
@@ -284,7 +285,7 @@ __noinline int unwind_step(__u32 user, __u32 i)
 	if (r->cfa == WCBPF_CFA_SP_RA_DI) {
 		ra = REGS_VFORK_RETURN(&s->regs);
 	} else {
-		if (cfa <= s->walk.sp)
+		if (cfa <= s->walk.sp && r->cfa != WCBPF_CFA_BP_SWITCH)
 			return WCBPF_STACK_BAD_CFA;
 		if (bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa - 8)))
 			return WCBPF_STACK_UNREADABLE;

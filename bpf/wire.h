@@ -224,6 +224,7 @@ enum wcbpf_cfa {
 	WCBPF_CFA_SIGNAL = 8,	  /* a signal frame: rsp + cfa_off is its struct sigcontext */
 	WCBPF_CFA_SP_RA_DI = 9,	  /* rsp + cfa_off; the return address is in rdi (vfork), innermost frame only */
 	WCBPF_CFA_UNSUPPORTED = 10,
+	WCBPF_CFA_BP_SWITCH = 11, /* rbp + cfa_off, on the stack that this function came from: above or below this one */
 };
 
 /* Where the caller's rbp or rbx is. */

@@ -16,6 +16,7 @@
 
 /* The first is believed where two speak of the same code. A further one: a function in rows.h, a line here. */
 static int (*const sources[])(struct objfile *o, struct unwind_rows **ret) = {
+	go_rows,
 	frame_rows_eh,
 	frame_rows_debug,
 };

@@ -28,3 +28,5 @@ int rows_overlay(const struct unwind_rows *first, const struct unwind_rows *seco
 /* The sources: -ENOENT if the file has no such rules. -ENOMEM. o is of this machine. */
 int frame_rows_eh(struct objfile *o, struct unwind_rows **ret);
 int frame_rows_debug(struct objfile *o, struct unwind_rows **ret);
+/* Of Go code, by its runtime's tables. */
+int go_rows(struct objfile *o, struct unwind_rows **ret);
