@@ -46,7 +46,7 @@ int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_
 /* ---- function symbols ---- */
 
 struct objfile_symbol {
-	const char *name; /* raw, mangled; without the version that linkers append (name@@VERSION) */
+	const char *name; /* raw, mangled; without the version that linkers append (name@@VERSION); of a stub name@plt */
 	uint64_t value, size;
 	uint32_t alias_n; /* how many other names of functions are at value */
 };

@@ -10,8 +10,10 @@
 #include "objfile/symbols.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "objfile/plt.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -45,6 +47,8 @@ struct symbols {
 struct table {
 	struct raw *v;
 	size_t n, cap;
+	char **made; /* names that are in no file */
+	size_t made_n, made_cap;
 };
 
 DEFINE_CLEANUP(struct symbols *, symbols_free)
@@ -61,6 +65,9 @@ struct symbols *symbols_free(struct symbols *s)
 
 static void table_done(struct table *t)
 {
+	for (size_t i = 0; i < t->made_n; i++)
+		free(t->made[i]);
+	free(t->made);
 	free(t->v);
 }
 
@@ -190,6 +197,28 @@ static int read_tables(struct table *t, Elf *elf)
 		err = add_table(t, elf, scn, &shdr, extended_indexes(elf, elf_ndxscn(scn)), &sections);
 	}
 	return err;
+}
+
+/* A stub is called as disassemblers do: puts@plt. */
+static int add_stub(void *arg, uint64_t start, uint64_t len, const char *name)
+{
+	struct table *t = arg;
+	struct raw e = { .value = start, .end = start + len, .sized = 1 };
+	char *made;
+	int n;
+
+	if (e.end < start || t->n == UINT32_MAX - 1)
+		return 0;
+	if (VEC_RESERVE(t->v, t->cap, t->n + 1) < 0 || VEC_RESERVE(t->made, t->made_cap, t->made_n + 1) < 0)
+		return -ENOMEM;
+	n = asprintf(&made, "%s@plt", name);
+	if (n < 0)
+		return -ENOMEM;
+	t->made[t->made_n++] = made;
+	e.name = made;
+	e.name_n = (uint32_t)n;
+	t->v[t->n++] = e;
+	return 0;
 }
 
 bool symbols_has_symtab(Elf *elf)
@@ -350,6 +379,8 @@ int symbols_new(Elf *const *elfs, size_t n, struct symbols **ret)
 		if (!elfs[i])
 			continue;
 		err = read_tables(&t, elfs[i]);
+		if (!err)
+			err = plt_each(elfs[i], add_stub, &t);
 	}
 	if (!err)
 		err = symbols_build(s, &t);

@@ -19,6 +19,7 @@
 #include "util/vec.h"
 
 #define NOTES_MAX 64
+#define STUB "@plt" /* at the end of a stub's name */
 #define SOURCE_BYTES_MAX (192u << 20)
 
 DEFINE_CLEANUP(struct sym *, sym_free)
@@ -72,9 +73,16 @@ const char *sym_keep(struct sym *s, const char *name)
 
 const char *sym_readable(struct sym *s, const char *raw)
 {
-	_cleanup_(freep) char *demangled = objfile_demangle(raw);
+	size_t n = strlen(raw), function_n = n > strlen(STUB) && !strcmp(raw + n - strlen(STUB), STUB) ? n - strlen(STUB) : n;
+	_cleanup_(freep) char *function = strndup(raw, function_n);
+	_cleanup_(freep) char *demangled = function ? objfile_demangle(function) : NULL;
+	_cleanup_(freep) char *whole = NULL;
 
-	return sym_keep(s, demangled ? demangled : raw);
+	if (!demangled)
+		return sym_keep(s, raw);
+	if (asprintf(&whole, "%s%s", demangled, raw + function_n) < 0)
+		whole = NULL;
+	return whole ? sym_keep(s, whole) : NULL;
 }
 
 void sym_note(struct sym *s, const char *format, ...)

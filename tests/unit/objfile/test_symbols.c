@@ -223,6 +223,40 @@ Test(symbols, folded_functions)
 	cr_assert_eq(alias_n(o, value_of(path, "second")), 1);
 }
 
+/* Every stub of a program, stripped too, as objdump finds them. */
+static void check_stubs(const char *args)
+{
+	const char *path = build_compile("x", args,
+		"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+		"int main(int c,char**v){ puts(v[0]); void *p = (void*)malloc; char *q=((char*(*)(size_t))p)(10);"
+		" memset(q,c,10); srand(c); qsort(q,10,1,(int(*)(const void*,const void*))strcmp); free(q);"
+		" return rand()+(int)strlen(v[0])+(malloc(c)!=0)+atoi(v[0]);}\n");
+	_cleanup_(freep) char *stubs =
+		build_output("objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null | sed -n "
+			     "'s/^\\([0-9a-f]*\\) <\\([a-z]*\\)@plt>:/\\1 \\2@plt/p'", path);
+	_cleanup_(objfile_freep) struct objfile *o = NULL;
+	size_t n = 0;
+	char *save;
+
+	build_run("strip -s %s", path);
+	o = open_path(path);
+	for (char *line = strtok_r(stubs, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
+		uint64_t addr = strtoull(line, NULL, 16);
+
+		check_range(o, addr, 0, 8, strchr(line, ' ') + 1);
+		cr_assert_eq(alias_n(o, addr), 0);
+	}
+	cr_assert_geq(n, 8, "%s: %zu", args, n);
+}
+
+Test(symbols, stubs)
+{
+	check_stubs("-O0 -fno-builtin -Wl,-z,lazy");
+	check_stubs("-O0 -fno-builtin -Wl,-z,now -no-pie");
+	check_stubs("-O0 -fno-builtin -fcf-protection -Wl,-z,ibtplt -Wl,-z,lazy");
+	check_stubs("-O0 -fno-builtin -fuse-ld=gold");
+}
+
 /* Stripped: what is exported has a name, what was static has none, not its neighbour's. */
 Test(symbols, stripped_library)
 {

@@ -226,3 +226,21 @@ Test(debug, too_big)
 	cr_assert_not_null(strstr(notes[0], "lib.so has more than 0 MB of debug information"));
 	dlclose(handle);
 }
+
+Test(debug, stubs)
+{
+	const char *path = build_compile("lib.so", "-xc++ -O0 -shared -fPIC -Wl,-z,lazy",
+					 "void elsewhere(int); namespace n { int calls(int x) { elsewhere(x); return x; } }");
+	_cleanup_(freep) char *stub = build_output("objdump -d -j .plt %s | grep 'elsewherei@plt>:'", path);
+	void *handle = dlopen(path, RTLD_LAZY);
+	struct link_map *link;
+	struct sym_frame f;
+
+	cr_assert_not_null(handle, "%s", dlerror());
+	cr_assert_eq(dlinfo(handle, RTLD_DI_LINKMAP, &link), 0);
+	cr_assert_eq(proc_maps_snapshot(maps, (uint32_t)getpid(), 0), 0);
+	sym_user(sym, (uint32_t)getpid(), 1, link->l_addr + strtoull(stub, NULL, 16) + 6, false, &f, 1);
+	cr_assert_str_eq(f.name, "elsewhere(int)@plt");
+	cr_assert_eq(f.offset, 6);
+	dlclose(handle);
+}
