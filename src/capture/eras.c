@@ -20,24 +20,25 @@
 #define ADDRESS_BYTES_MAX 10
 
 struct known {
-	uint64_t time_ns;    /* the first era's */
 	uint64_t guessed[2]; /* as in the body */
 	uint64_t version;    /* of the maps, when it was last looked at; 0: never */
 	uint64_t changed_ns; /* of its process, as of then */
-	uint64_t latest_id;  /* of the era since changed_ns; 0: not looked for */
 	size_t addresses;    /* where they begin in bytes */
-	uint32_t eras;	     /* index of the newest era but the first, 0: none */
+	uint32_t latest;     /* index of the era since changed_ns; 0: not looked for */
+	uint32_t eras;	     /* index of the newest era */
 	uint32_t tgid, tid;
 	uint8_t frame_n, end;
 };
 
 struct era {
 	uint64_t id, time_ns;
-	uint32_t older;
+	uint32_t older; /* index, 0: it is the first */
+	bool doubtful;
 };
 
 struct eras {
 	const struct proc_maps *maps;
+	const struct published *published;
 	struct map *ids; /* stack id -> index of known */
 	struct known *known;
 	size_t known_n, known_cap;
@@ -49,7 +50,7 @@ struct eras {
 
 DEFINE_CLEANUP(struct eras *, eras_free)
 
-int eras_new(const struct proc_maps *maps, struct eras **ret)
+int eras_new(const struct proc_maps *maps, const struct published *published, struct eras **ret)
 {
 	_cleanup_(eras_freep) struct eras *e = calloc(1, sizeof(*e));
 	int err;
@@ -57,6 +58,7 @@ int eras_new(const struct proc_maps *maps, struct eras **ret)
 	if (!e)
 		return -ENOMEM;
 	e->maps = maps;
+	e->published = published;
 	err = map_new(&e->ids);
 	if (!err)
 		err = VEC_RESERVE(e->eras, e->era_cap, 1);
@@ -121,12 +123,42 @@ static void addresses_get(const struct eras *e, const struct known *k, __u64 *re
 	}
 }
 
+/* The addresses whose mappings count: a call may be the last of its mapping. */
+static void places_get(const struct eras *e, const struct known *k, uint64_t *ret)
+{
+	__u64 frames[WCBPF_STACK_DEPTH_MAX];
+
+	addresses_get(e, k, frames);
+	for (uint32_t i = 0; i < k->frame_n; i++)
+		ret[i] = frames[i] - (i > 0);
+}
+
 /* ---- stacks and their eras ---- */
+
+/* May a walk at time_ns have gone by tables that were too old for what it touched? */
+static bool is_doubtful(const struct eras *e, const struct known *k, const uint64_t *places, uint64_t time_ns)
+{
+	uint64_t mapped_ns = published_until(e->published, k->tgid, time_ns);
+
+	return mapped_ns != UINT64_MAX && proc_maps_newest_ns(e->maps, k->tgid, time_ns, places, k->frame_n) > mapped_ns;
+}
+
+/* The era begins now, as the newest of k. */
+static int era_begin(struct eras *e, struct known *k, uint64_t id, uint64_t time_ns, const uint64_t *places)
+{
+	if (e->era_n >= UINT32_MAX || VEC_RESERVE(e->eras, e->era_cap, e->era_n + 1) < 0)
+		return -ENOMEM;
+	e->eras[e->era_n] = (struct era){ .id = id, .time_ns = time_ns, .older = k->eras,
+					  .doubtful = is_doubtful(e, k, places, time_ns) };
+	k->eras = (uint32_t)e->era_n++;
+	return 0;
+}
 
 int eras_add(struct eras *e, const struct wcbpf_stack *s)
 {
-	struct known k = { .time_ns = s->head.time_ns, .guessed = { s->guessed[0], s->guessed[1] }, .tgid = s->tgid,
-			   .tid = s->tid, .frame_n = (uint8_t)s->frame_n, .end = s->end, .addresses = e->byte_n };
+	struct known k = { .guessed = { s->guessed[0], s->guessed[1] }, .tgid = s->tgid, .tid = s->tid,
+			   .frame_n = (uint8_t)s->frame_n, .end = s->end, .addresses = e->byte_n };
+	uint64_t places[WCBPF_STACK_DEPTH_MAX];
 	int err;
 
 	if (s->frame_n > WCBPF_STACK_DEPTH_MAX)
@@ -134,6 +166,10 @@ int eras_add(struct eras *e, const struct wcbpf_stack *s)
 	if (VEC_RESERVE(e->known, e->known_cap, e->known_n + 1) < 0)
 		return -ENOMEM;
 	err = addresses_put(e, s->frames, s->frame_n);
+	if (err)
+		return err;
+	places_get(e, &k, places);
+	err = era_begin(e, &k, s->id, s->head.time_ns, places);
 	if (!err)
 		err = map_put(e->ids, s->id, e->known_n);
 	if (err)
@@ -142,65 +178,91 @@ int eras_add(struct eras *e, const struct wcbpf_stack *s)
 	return 0;
 }
 
-static int era_begin(struct eras *e, struct known *k, uint64_t id, uint64_t time_ns, uint64_t *ret)
+/* The era in which the places mean what they meant at time_ns, 0: none. */
+static uint32_t era_find(const struct eras *e, const struct known *k, const uint64_t *places, uint64_t time_ns)
 {
-	uint64_t era_id = (id ^ time_ns * 0x9e3779b97f4a7c15ull) | 1;
+	uint32_t at = k->eras;
 
-	if (VEC_RESERVE(e->eras, e->era_cap, e->era_n + 1) < 0)
-		return -ENOMEM;
-	e->eras[e->era_n] = (struct era){ .id = era_id, .time_ns = time_ns, .older = k->eras };
-	k->eras = (uint32_t)e->era_n++;
-	*ret = era_id;
-	return 0;
+	while (at && !proc_maps_same(e->maps, k->tgid, e->eras[at].time_ns, time_ns, places, k->frame_n))
+		at = e->eras[at].older;
+	return at;
 }
 
-/* The era in which the addresses mean what they meant at time_ns. */
-static int era_find(struct eras *e, struct known *k, uint64_t id, uint64_t time_ns, uint64_t *ret, bool *ret_fresh)
+/* What was known as of the maps' last version may not hold any more. */
+static void renew(const struct eras *e, struct known *k)
 {
-	__u64 frames[WCBPF_STACK_DEPTH_MAX];
-	uint64_t addrs[WCBPF_STACK_DEPTH_MAX], found = 0;
-	int err = 0;
+	uint64_t version = proc_maps_version(e->maps), changed_ns;
 
-	addresses_get(e, k, frames);
-	for (uint32_t i = 0; i < k->frame_n; i++)
-		addrs[i] = frames[i] - (i > 0); /* a call may be the last of its mapping */
-	if (proc_maps_same(e->maps, k->tgid, k->time_ns, time_ns, addrs, k->frame_n))
-		found = id;
-	for (uint32_t at = k->eras; at && !found; at = e->eras[at].older)
-		if (proc_maps_same(e->maps, k->tgid, e->eras[at].time_ns, time_ns, addrs, k->frame_n))
-			found = e->eras[at].id;
-	if (found)
-		*ret = found;
-	else
-		err = era_begin(e, k, id, time_ns, ret);
-	if (!err)
-		*ret_fresh = !found;
-	return err;
+	if (k->version == version)
+		return;
+	changed_ns = proc_maps_changed_ns(e->maps, k->tgid);
+	if (k->changed_ns != changed_ns)
+		k->latest = 0;
+	k->changed_ns = changed_ns;
+	k->version = version;
+}
+
+/* The era of a use at time_ns, when it isn't plain. */
+static int era_get(struct eras *e, struct known *k, uint64_t id, uint64_t time_ns, uint32_t *ret, bool *ret_fresh)
+{
+	uint64_t places[WCBPF_STACK_DEPTH_MAX];
+	uint32_t at;
+	int err;
+
+	places_get(e, k, places);
+	at = era_find(e, k, places, time_ns);
+	if (!at) {
+		err = era_begin(e, k, (id ^ time_ns * 0x9e3779b97f4a7c15ull) | 1, time_ns, places);
+		if (err)
+			return err;
+		*ret = k->eras;
+		*ret_fresh = true;
+		return 0;
+	}
+	if (e->eras[at].doubtful)
+		e->eras[at].doubtful = is_doubtful(e, k, places, time_ns);
+	*ret = at;
+	*ret_fresh = false;
+	return 0;
 }
 
 int eras_find(struct eras *e, uint64_t id, uint64_t time_ns, uint64_t *ret, bool *ret_fresh)
 {
-	uint64_t version = proc_maps_version(e->maps), changed_ns, index;
-	bool known = map_get(e->ids, id, &index);
-	struct known *k = known ? &e->known[index] : NULL;
-	int err;
+	bool fresh = false;
+	struct known *k;
+	uint64_t index;
+	uint32_t at;
+	int err = 0;
 
-	if (known && k->version != version) {
-		changed_ns = proc_maps_changed_ns(e->maps, k->tgid);
-		if (k->changed_ns != changed_ns)
-			k->latest_id = changed_ns <= k->time_ns ? id : 0;
-		k->changed_ns = changed_ns;
-		k->version = version;
-	}
-	if (!known || (k->latest_id && time_ns >= k->changed_ns)) {
-		*ret = known ? k->latest_id : id;
+	if (!map_get(e->ids, id, &index)) {
+		*ret = id;
 		*ret_fresh = false;
 		return 0;
 	}
-	err = era_find(e, k, id, time_ns, ret, ret_fresh);
-	if (!err && time_ns >= k->changed_ns)
-		k->latest_id = *ret;
-	return err;
+	k = &e->known[index];
+	renew(e, k);
+	at = time_ns >= k->changed_ns ? k->latest : 0;
+	if (!at || e->eras[at].doubtful)
+		err = era_get(e, k, id, time_ns, &at, &fresh);
+	if (err)
+		return err;
+	if (time_ns >= k->changed_ns)
+		k->latest = at;
+	*ret = e->eras[at].id;
+	*ret_fresh = fresh;
+	return 0;
+}
+
+bool eras_next_doubtful(const struct eras *e, size_t *at, uint64_t *ret)
+{
+	for (size_t i = *at + 1; i < e->era_n; i++) {
+		if (!e->eras[i].doubtful)
+			continue;
+		*ret = e->eras[i].id;
+		*at = i;
+		return true;
+	}
+	return false;
 }
 
 void eras_body(const struct eras *e, uint64_t id, uint64_t era_id, uint64_t time_ns, struct wcbpf_stack *ret)

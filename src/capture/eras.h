@@ -5,15 +5,21 @@
  * later use of the same id means other functions when a library has been
  * replaced by another meanwhile: that is another era of the stack, with an id of
  * its own.
+ *
+ * And an era is doubtful until one of its uses was walked by unwind tables that
+ * knew all the mappings it touches: tables of before may have led astray.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/wire.h"
+#include "capture/published.h"
 #include "proc/proc.h"
 
 struct eras;
-int eras_new(const struct proc_maps *maps, struct eras **ret);
+/* Both must outlive it. */
+int eras_new(const struct proc_maps *maps, const struct published *published, struct eras **ret);
 struct eras *eras_free(struct eras *e);
 /* A user stack as it was sent, without a copy: its id then means what was mapped at head.time_ns. 0, -ENOMEM. */
 int eras_add(struct eras *e, const struct wcbpf_stack *s);
@@ -25,3 +31,5 @@ int eras_add(struct eras *e, const struct wcbpf_stack *s);
 int eras_find(struct eras *e, uint64_t id, uint64_t time_ns, uint64_t *ret, bool *ret_fresh);
 /* The body of an era, as if it had been sent at time_ns: of the added stack id, under era_id. Without registers. */
 void eras_body(const struct eras *e, uint64_t id, uint64_t era_id, uint64_t time_ns, struct wcbpf_stack *ret);
+/* Walks the ids of the eras that are doubtful; false at the end. *at is 0 to begin. */
+bool eras_next_doubtful(const struct eras *e, size_t *at, uint64_t *ret);

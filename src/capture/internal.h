@@ -128,9 +128,9 @@ int resolve_interval(struct resolve *r, struct wcbpf_interval *e);
 /* A process was forked: it has its parent's unwind tables. In the order of events. 0, -ENOMEM. */
 int resolve_forked(struct resolve *r, uint32_t pid, uint32_t parent, uint64_t time_ns);
 /*
- * The unwind tables in force for pid from time_ns on show all mappings that were told until this call. A stack that
- * was walked by tables, and has a frame in a mapping which those in force then did not show, ends as guessed. A process
- * for which this is never called is not judged. 0, -ENOMEM.
+ * The unwind tables in force for pid from time_ns on show all mappings that were told until this call. A stack all of
+ * whose uses were walked by tables that did not show a mapping it has a frame in, ends as guessed. A process for which
+ * this is never called is not judged. 0, -ENOMEM.
  */
 int resolve_tables_published(struct resolve *r, uint32_t pid, uint64_t time_ns);
 /* Lets its thread work on bodies older than before_ns, and puts into the model what that has done. 0, -ENOMEM. */

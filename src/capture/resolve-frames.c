@@ -20,7 +20,6 @@
 #define ADDRESSES_MAX (2 * WCBPF_STACK_DEPTH_MAX)
 
 struct framer {
-	const struct proc_maps *maps;
 	struct ksyms *ksyms;
 	int ksyms_error;
 	uint64_t schedule; /* address of __schedule, 0: unknown */
@@ -38,7 +37,6 @@ int framer_new(const struct proc_maps *maps, bool symbols, struct framer **ret)
 
 	if (!f)
 		return -ENOMEM;
-	f->maps = maps;
 	f->symbols = symbols;
 	f->ksyms_error = ksyms_new(NULL, &f->ksyms);
 	if (f->ksyms && ksyms_find(f->ksyms, "__schedule", &f->schedule))
@@ -139,22 +137,6 @@ static const char *copy_word(enum unwind_end end)
 	return "unknown";
 }
 
-/*
- * Does one of the addresses lie in what was mapped when the tables didn't know it yet? Then they may have walked that
- * frame by what was there before.
- */
-static bool walked_by_old_tables(const struct framer *f, const struct body *b, const uint64_t *addresses, size_t n)
-{
-	for (size_t i = 0; i < n && b->mapped_ns != UINT64_MAX; i++) {
-		struct proc_mapping map;
-
-		if (proc_maps_lookup(f->maps, b->wire.tgid, b->wire.head.time_ns, addresses[i] - (i > 0), &map) &&
-		    map.from_ns > b->mapped_ns)
-			return true;
-	}
-	return false;
-}
-
 /* ---- user stacks ---- */
 
 /* The frames that the copied memory gives, innermost first. */
@@ -202,8 +184,6 @@ static int user_addresses(struct framer *f, const struct body *b, uint64_t *ret,
 	for (size_t i = from; i < b->wire.frame_n && n < ADDRESSES_MAX; i++)
 		ret[n++] = b->wire.frames[i];
 	*ret_n = n;
-	if (!b->wire.copy_len && !strcmp(*ret_ended, "complete") && walked_by_old_tables(f, b, ret, n))
-		*ret_ended = "guessed";
 	return 0;
 }
 

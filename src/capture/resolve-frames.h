@@ -12,7 +12,6 @@
 /* A stack on its way. */
 struct body {
 	struct job job;
-	uint64_t mapped_ns; /* published_until() of its process then */
 	uint8_t *seed_stack; /* a seed's memory, instead of wire.copy */
 	size_t seed_stack_n;
 	bool seed;

@@ -53,9 +53,9 @@ int resolve_new(struct model *m, const struct proc_maps *maps, bool symbols, str
 	r->last = &r->first;
 	err = framer_new(maps, symbols, &r->framer);
 	if (!err)
-		err = eras_new(maps, &r->eras);
-	if (!err)
 		err = published_new(&r->published);
+	if (!err)
+		err = eras_new(maps, r->published, &r->eras);
 	if (!err)
 		err = map_new(&r->taken);
 	if (!err)
@@ -85,7 +85,6 @@ static void job_free(struct job *job)
 
 static void enqueue(struct resolve *r, struct body *b)
 {
-	b->mapped_ns = published_until(r->published, b->wire.tgid, b->wire.head.time_ns);
 	if (r->at_once) {
 		worker_give(r->worker, &b->job);
 		return;
@@ -332,11 +331,31 @@ int resolve_some(struct resolve *r, uint64_t before_ns)
 	return take_done(r);
 }
 
+/* Stacks of which no use is known to have been walked by tables that knew what it touched. */
+static int doubts_tell(struct resolve *r)
+{
+	uint32_t complete, guessed, stack;
+	uint64_t id;
+	int err = strtab_intern(r->model->strings, "complete", &complete);
+
+	if (!err)
+		err = strtab_intern(r->model->strings, "guessed", &guessed);
+	for (size_t at = 0; !err && eras_next_doubtful(r->eras, &at, &id);) {
+		err = assemble_stack_index(r->assemble, STACK_USER, id, &stack);
+		if (!err && r->model->stacks[stack].ended_id == complete)
+			r->model->stacks[stack].ended_id = guessed;
+	}
+	return err;
+}
+
 int resolve_finish(struct resolve *r)
 {
+	int err;
+
 	resolve_hurry(r);
 	worker_finish(r->worker);
-	return take_done(r);
+	err = take_done(r);
+	return err ? err : doubts_tell(r);
 }
 
 int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2])

@@ -498,6 +498,22 @@ bool proc_maps_same(const struct proc_maps *m, uint32_t pid, uint64_t a_ns, uint
 	return true;
 }
 
+uint64_t proc_maps_newest_ns(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, const uint64_t *addrs, size_t n)
+{
+	SCOPE_LOCK(m);
+	const struct process *p = map_get_ptr(m->processes, pid);
+	const struct image *image = p ? image_at(p, time_ns) : NULL;
+	uint64_t newest_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct proc_mapping *map = mapping_in(image, time_ns, addrs[i]);
+
+		if (map && map->from_ns > newest_ns)
+			newest_ns = map->from_ns;
+	}
+	return newest_ns;
+}
+
 static int by_start(const void *pa, const void *pb)
 {
 	const struct proc_mapping *a = *(const struct proc_mapping *const *)pa;

@@ -118,6 +118,8 @@ bool proc_maps_same(const struct proc_maps *m, uint32_t pid, uint64_t a_ns, uint
 		    size_t n);
 /* For the writing thread: likewise; NULL: none known. Valid until the maps are next written to. */
 const struct proc_mapping *proc_maps_find(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr);
+/* When the newest of the mappings that held n addresses at time_ns was made; 0: none is known. For any thread. */
+uint64_t proc_maps_newest_ns(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, const uint64_t *addrs, size_t n);
 /*
  * A new descriptor for a file that was mapped: of the open one, else by path
  * again if there still is the same file. Not to be asked for a file of another

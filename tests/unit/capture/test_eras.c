@@ -11,17 +11,20 @@
 #define PID 0x7ff00000u /* above any pid_max: no file is opened */
 
 static struct proc_maps *maps;
+static struct published *tables;
 static struct eras *eras;
 
 static void setup(void)
 {
 	cr_assert_eq(proc_maps_new(&maps), 0);
-	cr_assert_eq(eras_new(maps, &eras), 0);
+	cr_assert_eq(published_new(&tables), 0);
+	cr_assert_eq(eras_new(maps, tables, &eras), 0);
 }
 
 static void teardown(void)
 {
 	eras_free(eras);
+	published_free(tables);
 	proc_maps_free(maps);
 }
 
@@ -117,6 +120,50 @@ Test(eras, a_call_at_the_end_of_a_mapping)
 	cr_assert_eq(find(77, 60, false), 77);
 	map(70, 0x1f000, 1, 4);
 	cr_assert_neq(find(77, 80, true), 77);
+}
+
+static bool doubtful(uint64_t id)
+{
+	uint64_t found;
+
+	for (size_t at = 0; eras_next_doubtful(eras, &at, &found);)
+		if (found == id)
+			return true;
+	return false;
+}
+
+/* An era is doubtful until one use of it was walked by tables that knew all it touches. */
+Test(eras, tables_of_before)
+{
+	const uint64_t both[] = { 0x10100, 0x20200 }, first[] = { 0x10100 };
+	uint64_t second;
+
+	map(10, 0x10000, 4, 1);
+	map(10, 0x20000, 4, 2);
+	add(66, 11, both, 2); /* nothing was ever told of the process */
+	cr_assert_not(doubtful(66));
+	cr_assert_eq(published_add(tables, PID, 15, 10), 0);
+	add(77, 20, both, 2);
+	add(88, 20, first, 1);
+	cr_assert_not(doubtful(77));
+	map(30, 0x20000, 4, 3);
+	second = find(77, 31, true);
+	cr_assert(doubtful(second));
+	cr_assert_eq(find(88, 31, false), 88);
+	cr_assert(!doubtful(77) && !doubtful(88));
+	/* the next tables are in force from 40 on: what was before them stays in doubt, the first use after them decides */
+	cr_assert_eq(published_add(tables, PID, 40, 30), 0);
+	cr_assert_eq(find(77, 39, false), second);
+	cr_assert(doubtful(second));
+	cr_assert_eq(find(77, 41, false), second);
+	cr_assert_not(doubtful(second));
+	/* what is known for sure once stays so */
+	map(50, 0x20000, 4, 2);
+	cr_assert_eq(find(77, 51, false), 77);
+	cr_assert_not(doubtful(77));
+	/* a stack first seen by old tables */
+	add(99, 52, both, 2);
+	cr_assert(doubtful(99));
 }
 
 Test(eras, bodies_are_whole)

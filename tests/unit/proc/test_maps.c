@@ -202,6 +202,11 @@ Test(maps, what_means_the_same)
 	cr_assert_not(proc_maps_same(maps, PID, 20, 19, both, 2));
 	cr_assert(proc_maps_same(maps, PID, 19, 20, first, 1));
 	cr_assert(proc_maps_same(maps, PID, 20, 99, both, 2));
+	cr_assert_eq(proc_maps_newest_ns(maps, PID, 19, both, 2), 10);
+	cr_assert_eq(proc_maps_newest_ns(maps, PID, 20, both, 2), 20);
+	cr_assert_eq(proc_maps_newest_ns(maps, PID, 20, first, 1), 10);
+	cr_assert_eq(proc_maps_newest_ns(maps, PID, 20, none, 1), 0);
+	cr_assert_eq(proc_maps_newest_ns(maps, PID + 9, 20, both, 2), 0);
 	/* the first one back: then it means what it meant */
 	add(PID, 30, 0x20000, 4, 0, "/b");
 	cr_assert(proc_maps_same(maps, PID, 19, 30, both, 2));
