@@ -274,10 +274,24 @@ static int interval_take(struct capture *c, const struct wcbpf_head *e)
 		return 0;
 	if (interval.flags & WCBPF_IV_BEGAN_BEFORE)
 		owners_fill(c->owners, &interval);
-	err = resolve_interval(c->resolve, &interval);
+	err = resolve_use(c->resolve, interval.out_ns, &interval.ustack_id);
 	if (err)
 		return err;
 	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int sample_take(struct capture *c, const struct wcbpf_head *e)
+{
+	struct wcbpf_sample sample;
+	int err;
+
+	if (e->size != sizeof(sample))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&sample, e, sizeof(sample));
+	err = resolve_use(c->resolve, sample.head.time_ns, &sample.ustack_id);
+	if (err)
+		return err;
+	return assemble_event(c->assemble, &sample.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int event_take(void *arg, const struct wcbpf_head *e)
@@ -300,6 +314,8 @@ static int event_take(void *arg, const struct wcbpf_head *e)
 		return assemble_resource_name(c->assemble, ((const struct wcbpf_resource *)e)->id, name.kind, name.name);
 	case WCBPF_EV_INTERVAL:
 		return interval_take(c, e);
+	case WCBPF_EV_SAMPLE:
+		return sample_take(c, e);
 	default:
 		err = lifecycle_note(c, e);
 		if (!err && assemble_event(c->assemble, e) == -ENOMEM)

@@ -121,10 +121,11 @@ int resolve_take(struct resolve *r, const struct wcbpf_stack *s);
 /* A thread that was blocked when recording began: reads its stack from its memory now. */
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed);
 /*
- * Before an interval goes on: if its user stack's addresses meant something else when it was taken than when the stack
- * was first seen, it gets another id. All mapping records up to then must have come. 0, -ENOMEM.
+ * Before an interval or a sample goes on: if its user stack's addresses meant something else when it was taken, at
+ * time_ns, than when the stack was first seen, it gets another id. All mapping records up to then must have come. 0,
+ * -ENOMEM.
  */
-int resolve_interval(struct resolve *r, struct wcbpf_interval *e);
+int resolve_use(struct resolve *r, uint64_t time_ns, __u64 *ustack_id);
 /* A process was forked: it has its parent's unwind tables. In the order of events. 0, -ENOMEM. */
 int resolve_forked(struct resolve *r, uint32_t pid, uint32_t parent, uint64_t time_ns);
 /*

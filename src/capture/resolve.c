@@ -206,22 +206,22 @@ int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 	return 0;
 }
 
-int resolve_interval(struct resolve *r, struct wcbpf_interval *e)
+int resolve_use(struct resolve *r, uint64_t time_ns, __u64 *ustack_id)
 {
 	struct wcbpf_stack s;
-	bool fresh;
 	uint64_t id;
+	bool fresh;
 	int err;
 
-	if (!e->ustack_id)
+	if (!*ustack_id)
 		return 0;
-	err = eras_find(r->eras, e->ustack_id, e->out_ns, &id, &fresh);
+	err = eras_find(r->eras, *ustack_id, time_ns, &id, &fresh);
 	if (!err && fresh) {
-		eras_body(r->eras, e->ustack_id, id, e->out_ns, &s);
+		eras_body(r->eras, *ustack_id, id, time_ns, &s);
 		err = body_add(r, &s);
 	}
 	if (!err)
-		e->ustack_id = id;
+		*ustack_id = id;
 	return err;
 }
 

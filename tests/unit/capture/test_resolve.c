@@ -97,11 +97,11 @@ static void take(uint64_t id, uint64_t time_ns, uint8_t how, const uint64_t *fra
 /* An interval of that time with that stack: the model's stack for it. */
 static uint32_t use(uint64_t id, uint64_t out_ns)
 {
-	struct wcbpf_interval e = { .out_ns = out_ns, .ustack_id = id, .tgid = pid };
+	__u64 era = id;
 	uint32_t index;
 
-	cr_assert_eq(resolve_interval(r, &e), 0);
-	cr_assert_eq(assemble_stack_index(a, STACK_USER, e.ustack_id, &index), 0);
+	cr_assert_eq(resolve_use(r, out_ns, &era), 0);
+	cr_assert_eq(assemble_stack_index(a, STACK_USER, era, &index), 0);
 	return index;
 }
 
