@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/report-symbols.h"
 #include "cmd/report.h"
 #include "util/cleanup.h"
 
@@ -131,7 +132,7 @@ int report_load(struct report *r, const struct report_options *o, char **ret_why
 	/* The dump has no command and exit status; the summary may be gone, or of another mode: that is fine. */
 	if (folder && summary_read(r->folder, &r->facts) == -ENOMEM)
 		return -ENOMEM;
-	return 0;
+	return o->symbols_n ? report_symbols_load(r->m, o->symbols, o->symbols_n) : 0;
 }
 
 void report_done(struct report *r)

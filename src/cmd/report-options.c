@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/report.h"
 #include "util/parse.h"
+#include "util/vec.h"
 
 static const char *const section_names[SECTION_MAX] = {
 	[SECTION_WALL] = "wall",	   [SECTION_ONCPU] = "oncpu",	  [SECTION_REASONS] = "reasons",
@@ -96,6 +98,21 @@ static int set_comm(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
+static int set_symbols(void *config, const char *value, char **ret_why)
+{
+	struct report_options *o = config;
+	struct stat st;
+
+	if (stat(value, &st) < 0)
+		return options_refuse(ret_why, "--symbols %s: %m", value);
+	if (!S_ISDIR(st.st_mode))
+		return options_refuse(ret_why, "--symbols %s: no folder", value);
+	if (VEC_RESERVE(o->symbols, o->symbols_cap, o->symbols_n + 1) < 0)
+		return -ENOMEM;
+	o->symbols[o->symbols_n++] = value;
+	return 0;
+}
+
 static int set_json(void *config, const char *value, char **ret_why)
 {
 	(void)value, (void)ret_why;
@@ -119,6 +136,7 @@ const struct option_row options_report_rows[] = {
 	{0, "pid", "PID,...", NULL, "only these processes", set_pid},
 	{0, "tid", "TID,...", NULL, "only these threads", set_tid},
 	{0, "comm", "NAME", NULL, "only threads of this name", set_comm},
+	{0, "symbols", "DIR", NULL, "names for frames without, from (debug) files in DIR", set_symbols},
 	{0, "json", NULL, NULL, "print JSON", set_json},
 	{0, "no-pager", NULL, NULL, "don't page a long report on a terminal", set_no_pager},
 	OPTIONS_ALL_ROWS,
@@ -150,4 +168,5 @@ void report_options_done(struct report_options *o)
 {
 	free(o->pids);
 	free(o->tids);
+	free(o->symbols);
 }

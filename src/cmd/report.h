@@ -23,6 +23,8 @@ struct report_options {
 	uint32_t *pids, *tids; /* owned */
 	size_t pid_n, tid_n;
 	const char *comm;
+	const char **symbols; /* folders of --symbols, owned */
+	size_t symbols_n, symbols_cap;
 	const char *input;   /* NULL: ./wcbpf.out */
 	const char *another; /* a second input */
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Names are those of what was mapped when a stack was taken, whatever became of it: C19, C20, C22, C27."""
+import json
 import os
 import re
 import shutil
@@ -198,3 +199,33 @@ def test_big_binary(live):
     check(0 < peak < 300 << 10, 'the recorder took %d MB', peak >> 10)
     live.figure('node (%d MB): recorded in %.1f s with %d MB, report in %.2f s and %d MB',
                 os.path.getsize(os.path.realpath(node)) >> 20, took, peak >> 10, report_s, usage.ru_maxrss >> 10)
+
+
+def functions(live, rec, *options):
+    """The stacks of a report that sleep in f, by name."""
+    rc, out, err = live.run([live.wcbpf, 'report', '--json', '--section', 'stacks', *options, rec.dir])
+    check(rc == 0, 'report: %s', err)
+    return {tuple(s['user_frames']) for s in json.loads(out)['stacks'] if 'f' in s['user_frames']}
+
+
+def test_symbols_later(live):
+    """A recording without symbols gets, from copies of the files, the names that one with symbols has."""
+    program, copies = live.path('program'), live.path('copies')
+    shutil.copy(live.work('sleep')[0], program)
+    named = live.record([program, '3', '50000'])
+    bare = live.record([program, '3', '50000'], '--no-symbols')
+    check(not any(n for s in bare.stacks.values() for n in s.frames), 'names in spite of --no-symbols')
+    for m in (m for m in bare.modules.values() if m.path.startswith('/') and m.path[1] != '/'):
+        check(m.build_id, 'no build id of %s', m.path)
+        os.makedirs(copies, exist_ok=True)
+        shutil.copy(m.path, copies)
+    os.unlink(program)
+    want = functions(live, named)
+    check(any('main' in f and 'g' in f for f in want), 'the recording with symbols: %s', want)
+    check(functions(live, bare, '--symbols', copies) == want, 'named later: %s, not %s',
+          functions(live, bare, '--symbols', copies), want)
+    check(not functions(live, bare), 'names without symbols')
+    # another program under the same name is none
+    shutil.copy(live.work('pipe')[0], os.path.join(copies, 'program'))
+    rc, out, err = live.run([live.wcbpf, 'report', '--json', '--section', 'stacks', '--symbols', copies, bare.dir])
+    check(rc == 0 and '"main"' not in out and 'program' in err, 'with another build: %s %s', err, out[-300:])
