@@ -155,6 +155,9 @@ static int mapping_put(void *arg, const struct proc_mapping *map)
 	struct wcbpf_mapent e = { .start = map->start, .end = map->end, .kind = WCBPF_MAP_NO_ROWS };
 	struct table_place place;
 
+	/* [vsyscall] is the kernel's, and the programs' search compares addresses by their difference's sign. */
+	if (map->start > INT64_MAX)
+		return 0;
 	if (t->next_n == WCBPF_PROC_MAPENTS_MAX)
 		return -ENOSPC;
 	switch (table_files_find(t->files, map, &place)) {
