@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "objfile/objfile.h"
 #include "unwind/debug-frame.h"
 #include "unwind/entry.h"
-#include "objfile/objfile.h"
+#include "unwind/rows.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 
@@ -19,6 +20,7 @@ struct object {
 	struct objfile *objfile;	 /* NULL: can't be read, not ELF, or not of this machine */
 	Dwarf_CFI *eh;			 /* or NULL */
 	struct debug_frame *debug_frame; /* or NULL */
+	struct unwind_rows *go;		 /* of Go code; or NULL */
 	uint64_t entry;			 /* vaddr */
 };
 
@@ -35,6 +37,7 @@ static struct object *object_free(struct object *o)
 	if (o->eh)
 		dwarf_cfi_end(o->eh);
 	debug_frame_free(o->debug_frame);
+	unwind_rows_free(o->go);
 	objfile_free(o->objfile);
 	free(o);
 	return NULL;
@@ -100,7 +103,7 @@ static int object_new(const struct proc_file *file, struct object **ret)
 		elf = objfile_elf(o->objfile);
 		entry_find(elf, &o->entry);
 		o->eh = dwarf_getcfi_elf(elf);
-		if (debug_frame_new(elf, &o->debug_frame) == -ENOMEM)
+		if (debug_frame_new(elf, &o->debug_frame) == -ENOMEM || go_rows(o->objfile, &o->go) == -ENOMEM)
 			return -ENOMEM;
 		objfile_detach(o->objfile, false);
 	}
@@ -150,8 +153,10 @@ static bool is_entry(const struct object *o, uint64_t vaddr)
 	return true;
 }
 
-int objects_frame(struct objects *objects, const struct proc_mapping *map, uint64_t addr, Dwarf_Frame **ret)
+int objects_frame(struct objects *objects, const struct proc_mapping *map, uint64_t addr, Dwarf_Frame **ret,
+		  const struct wcbpf_rule **ret_row)
 {
+	const struct wcbpf_rule *row;
 	struct object *o;
 	uint64_t vaddr;
 	int err;
@@ -163,7 +168,9 @@ int objects_frame(struct objects *objects, const struct proc_mapping *map, uint6
 		return err;
 	if (!o->objfile || objfile_vaddr_of_offset(o->objfile, addr - map->start + map->pgoff, &vaddr))
 		return -ENOENT;
-	if (!rules_find(o, vaddr, ret))
-		return 0;
-	return is_entry(o, vaddr) ? -ECHILD : -ENOENT;
+	row = o->go ? rows_find(o->go, vaddr) : NULL;
+	if (!row && rules_find(o, vaddr, ret))
+		return is_entry(o, vaddr) ? -ECHILD : -ENOENT;
+	*ret_row = row;
+	return 0;
 }

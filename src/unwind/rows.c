@@ -98,6 +98,21 @@ int rows_overlay(const struct unwind_rows *first, const struct unwind_rows *seco
 	return err ? err : rows_end(&b, ret);
 }
 
+const struct wcbpf_rule *rows_find(const struct unwind_rows *r, uint64_t vaddr)
+{
+	size_t lo = 0, hi = r->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->v[mid].vaddr <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && r->v[lo - 1].rule.cfa != WCBPF_CFA_NONE ? &r->v[lo - 1].rule : NULL;
+}
+
 /* *rows (or NULL) becomes it with one source more. */
 static int add_source(struct objfile *o, size_t source, struct unwind_rows **rows)
 {

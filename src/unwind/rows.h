@@ -25,6 +25,9 @@ int rows_end(struct rows_builder *b, struct unwind_rows **ret);
 /* What first says, and where it says nothing, what second says. 0, -ENOMEM. */
 int rows_overlay(const struct unwind_rows *first, const struct unwind_rows *second, struct unwind_rows **ret);
 
+/* The rule that holds at vaddr; NULL: none does. */
+const struct wcbpf_rule *rows_find(const struct unwind_rows *r, uint64_t vaddr);
+
 /* The sources: -ENOENT if the file has no such rules. -ENOMEM. o is of this machine. */
 int frame_rows_eh(struct objfile *o, struct unwind_rows **ret);
 int frame_rows_debug(struct objfile *o, struct unwind_rows **ret);

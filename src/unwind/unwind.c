@@ -13,6 +13,7 @@
 #include "unwind/expression.h"
 #include "unwind/object.h"
 #include "unwind/registers.h"
+#include "unwind/row-step.h"
 #include "util/cleanup.h"
 
 #define EXPRESSION_OPS_N 3 /* dwarf_frame_register() wants room for the rules that it writes itself */
@@ -163,6 +164,7 @@ int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, 
 	while (n < ret_max) {
 		uint64_t ip = regs.v[REG_IP], lookup = ip - !exact;
 		_cleanup_(freep) Dwarf_Frame *frame = NULL;
+		const struct wcbpf_rule *row = NULL;
 		struct proc_mapping map;
 		int err;
 
@@ -170,12 +172,13 @@ int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, 
 		end = UNWIND_NO_RULE;
 		if (!proc_maps_lookup(u->maps, in->pid, in->time_ns, lookup, &map))
 			break;
-		err = objects_frame(u->objects, &map, lookup, &frame);
+		err = objects_frame(u->objects, &map, lookup, &frame, &row);
 		if (err == -ENOMEM)
 			return err;
 		if (err == -ECHILD)
 			end = UNWIND_COMPLETE;
-		if (err || !step(frame, &copy, n == 1, &regs, &exact, &end))
+		if (err || !(row ? row_step(row, &copy, &regs, &exact, &end) :
+				   step(frame, &copy, n == 1, &regs, &exact, &end)))
 			break;
 		end = UNWIND_LIMIT;
 	}

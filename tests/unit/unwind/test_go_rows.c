@@ -17,12 +17,12 @@
 
 #include "../objfile/go.h"
 #include "objfile/objfile.h"
+#include "unwind/rows.h"
 #include "unwind/unwind.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct objfile *, objfile_free)
 DEFINE_CLEANUP(struct objfile_go *, objfile_go_free)
-DEFINE_CLEANUP(struct unwind_rows *, unwind_rows_free)
 
 #define CALLS_MAX 4096
 #define INSTRUCTION_MAX 16 /* bytes */
@@ -40,24 +40,12 @@ struct stepped {
 	bool with_signals; /* C's trampoline isn't followed */
 	struct call calls[CALLS_MAX]; /* those since the stack was last lost track of */
 	size_t call_n;
+	struct proc_maps *maps;
+	struct unwind *unwind;
+	size_t copies, copies_complete;
 	size_t steps, checked, unsupported, lost_bp, stops, switched, signals, signals_all;
 	uint64_t resumes_ip, resumes_sp; /* where the rule says that a signal came; 0: not in the trampoline */
 };
-
-static const struct wcbpf_rule *rule_at(const struct unwind_rows *rows, uint64_t vaddr)
-{
-	size_t lo = 0, hi = rows->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (rows->v[mid].vaddr <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &rows->v[lo - 1].rule : NULL;
-}
 
 static uint64_t peek(pid_t pid, uint64_t address)
 {
@@ -91,7 +79,7 @@ static void keep_count(struct stepped *s, const struct user_regs_struct *before,
 
 static void check_rule(struct stepped *s, const struct user_regs_struct *now, const struct objfile_go_function *f)
 {
-	const struct wcbpf_rule *rule = rule_at(s->rows, now->rip - s->bias);
+	const struct wcbpf_rule *rule = rows_find(s->rows, now->rip - s->bias);
 	const struct call *call = &s->calls[s->call_n - 1];
 	uint64_t cfa = now->rsp + (int64_t)rule->cfa_off, bp = now->rbp;
 
@@ -114,6 +102,41 @@ static void check_rule(struct stepped *s, const struct user_regs_struct *now, co
 		cr_assert_eq(bp, call->bp, "%s+%#llx: rbp %#lx, is %#lx", f->name, now->rip - s->bias - f->start, bp,
 			     call->bp);
 	s->checked++;
+}
+
+#define COPY_EVERY 97 /* checked steps */
+
+/* The same from a copy of the stack: the return addresses of the calls that are known. */
+static void check_copy(struct stepped *s, const struct user_regs_struct *r)
+{
+	static uint8_t stack[65536];
+	uint64_t regs[WCBPF_REGS_MAX] = { [3] = r->rbx, [6] = r->rbp, [7] = r->rsp, [16] = r->rip }, frames[64];
+	struct iovec local = { stack, sizeof(stack) }, remote[16];
+	struct unwind_input in = { (uint32_t)s->pid, 1, regs, stack, 0 };
+	enum unwind_end end;
+	size_t n;
+	ssize_t got;
+
+	for (size_t i = 0; i < 16; i++) {
+		uint64_t at = i ? (r->rsp & ~4095ull) + i * 4096 : r->rsp;
+
+		remote[i] = (struct iovec){ (void *)at, (r->rsp & ~4095ull) + (i + 1) * 4096 - at };
+	}
+	got = process_vm_readv(s->pid, &local, 1, remote, 16, 0); /* up to where the mapping ends */
+	cr_assert_gt(got, 0);
+	in.stack_n = (size_t)got;
+	cr_assert_eq(unwind_copy(s->unwind, &in, frames, 64, &n, &end), 0);
+	for (size_t i = 1; i < n && i <= s->call_n; i++) {
+		struct objfile_go_function f;
+
+		cr_assert_eq(frames[i], peek(s->pid, s->calls[s->call_n - i].cfa - 8), "%zu of %zu frames from %#llx", i,
+			     n, r->rip - s->bias);
+		/* What a signal interrupted has called nobody. */
+		if (!objfile_go_function(s->go, frames[i] - s->bias, &f) && !strncmp(f.name, "runtime.sigreturn", 17))
+			break;
+	}
+	s->copies++;
+	s->copies_complete += end == UNWIND_COMPLETE;
 }
 
 /* What takes up another goroutine, or sets the stack up from nothing: the calls on it are not known. */
@@ -141,7 +164,7 @@ static bool is_signal(struct stepped *s, const struct user_regs_struct *now, con
 		s->calls[s->call_n++] = (struct call){ now->rsp + 8, now->rbp };
 	if (!strncmp(f->name, "runtime.sigreturn", 17) && now->rip - s->bias == f->start) {
 		/* Found like any caller: by the byte before its first. */
-		const struct wcbpf_rule *rule = rule_at(s->rows, f->start - 1);
+		const struct wcbpf_rule *rule = rows_find(s->rows, f->start - 1);
 		uint64_t context = now->rsp + (uint64_t)rule->cfa_off;
 
 		cr_assert_eq(rule->cfa, WCBPF_CFA_SIGNAL);
@@ -170,6 +193,8 @@ static void step(struct stepped *s, size_t max)
 				s->call_n = 0;
 			else if (!is_signal(s, &now, &f) && s->call_n)
 				check_rule(s, &now, &f);
+			if (s->call_n && s->checked % COPY_EVERY == 1)
+				check_copy(s, &now);
 		}
 		before = now;
 		if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP ?
@@ -256,10 +281,18 @@ static void step_program(const char *name, size_t max, struct stepped *s)
 	s->pid = start(path);
 	s->bias = ehdr.e_type == ET_DYN ? program_start(s->pid) : 0;
 	run_to_main(s);
+	cr_assert_eq(proc_maps_new(&s->maps), 0);
+	cr_assert_eq(proc_maps_snapshot(s->maps, (uint32_t)s->pid, 0), 0);
+	cr_assert_eq(unwind_new(s->maps, &s->unwind), 0);
 	step(s, max);
 	fprintf(stderr, "%s (%s): %zu steps, %zu checked, %zu across stacks, rbp lost at %zu, stop %zu, unsupported %zu, signals %zu of %zu\n",
 		name, objfile_go_version(s->go), s->steps, s->checked, s->switched, s->lost_bp, s->stops, s->unsupported,
 		s->signals, s->signals_all);
+	fprintf(stderr, "  %zu copies, %zu complete\n", s->copies, s->copies_complete);
+	cr_assert_gt(s->copies, 100);
+	cr_assert_gt(s->copies_complete, s->copies / 4);
+	s->unwind = unwind_free(s->unwind);
+	s->maps = proc_maps_free(s->maps);
 	s->go = objfile_go_free(s->go);
 	s->rows = unwind_rows_free(s->rows);
 }
