@@ -36,6 +36,7 @@ static __always_inline void calibrate(struct task_struct *prev, const bool btf)
 		return;
 	if (compat_task_queued(prev, btf))
 		return;
+	barrier_var(n); /* or the mask goes, and 5.10 does not see that n is below 16 */
 	rt.calibration_flags[n & 15] = BPF_CORE_READ(prev, thread_info.flags);
 	rt.calibration_n = n + 1;
 }
