@@ -170,8 +170,11 @@ __noinline int unwind_step_guess(__u32 user, __u32 i)
 	end = saved_read(&s->walk.bp);
 	if (end)
 		return end;
-	if (!s->walk.bp.value) /* the end of a chain of frame pointers */
+	if (!s->walk.bp.value) { /* the mark of the outermost frame, by convention: a guess where there is no other sign */
+		if (s->walk.tables)
+			s->stack.guessed[i >> 6 & 1] |= 1ull << (i & 63);
 		return WCBPF_STACK_FP;
+	}
 	if (!can_be_frame(s->walk.bp.value, s->walk.sp) ||
 	    bpf_probe_read_user(pair, sizeof(pair), (void *)s->walk.bp.value) || !pair[1])
 		return WCBPF_STACK_NO_FRAME;

@@ -152,7 +152,7 @@ struct wcbpf_stack {
 	__u16 frame_n;
 	__u32 copy_len;
 	__u32 tid;
-	__u64 guessed[2]; /* bit i: frames[i] was found by a frame pointer, in a walk by tables */
+	__u64 guessed[2]; /* in a walk by tables, bit i: frames[i] was found by a frame pointer, or is the last for its being 0 */
 	__u64 regs[WCBPF_REGS_MAX];
 	__u64 frames[WCBPF_STACK_DEPTH_MAX];
 	__u8 copy[WCBPF_STACK_COPY_MAX]; /* head.size ends after copy_len bytes */

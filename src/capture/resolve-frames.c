@@ -133,6 +133,8 @@ static const char *copy_word(enum unwind_end end)
 		return "unreadable";
 	case UNWIND_NO_RULE:
 		return "no_frame";
+	case UNWIND_MARKED:
+		return "guessed";
 	}
 	return "unknown";
 }
@@ -169,18 +171,19 @@ static int user_addresses(struct framer *f, const struct body *b, uint64_t *ret,
 		return err;
 	*ret_n = n;
 	*ret_ended = copy_word(end);
-	if (b->seed || (n && end == UNWIND_COMPLETE))
+	if (b->seed || (n && (end == UNWIND_COMPLETE || end == UNWIND_MARKED)))
 		return 0;
-	if (!n || end != UNWIND_LIMIT)
+	if (!n) {
 		*ret_ended = walk_word(&b->wire);
-	if (!n && b->wire.frame_n) {
-		ret[0] = b->wire.frames[0];
-		n = 1;
+		ret[n] = b->wire.frames[0];
+		n += b->wire.frame_n > 0;
 	}
 	for (size_t i = 1; i < b->wire.frame_n; i++)
 		for (size_t j = 0; j < n; j++)
 			if (b->wire.frames[i] == ret[j])
 				from = i + 1;
+	if (from < b->wire.frame_n && end != UNWIND_LIMIT)
+		*ret_ended = walk_word(&b->wire);
 	for (size_t i = from; i < b->wire.frame_n && n < ADDRESSES_MAX; i++)
 		ret[n++] = b->wire.frames[i];
 	*ret_n = n;

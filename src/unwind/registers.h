@@ -5,7 +5,8 @@
 
 #include "unwind/unwind.h"
 
-#define REG_SP 7  /* DWARF numbers of x86_64 */
+#define REG_BP 6  /* DWARF numbers of x86_64 */
+#define REG_SP 7
 #define REG_IP 16
 
 enum reg_state {

@@ -177,6 +177,8 @@ int unwind_copy(struct unwind *u, const struct unwind_input *in, uint64_t *ret, 
 			return err;
 		if (err == -ECHILD)
 			end = UNWIND_COMPLETE;
+		if (err == -ENOENT && regs.state[REG_BP] == REG_KNOWN && !regs.v[REG_BP])
+			end = UNWIND_MARKED;
 		if (err || !(row ? row_step(row, &copy, &regs, &exact, &end) :
 				   step(frame, &copy, n == 1, &regs, &exact, &end)))
 			break;

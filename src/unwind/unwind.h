@@ -24,6 +24,7 @@ enum unwind_end {
 	UNWIND_OUT_OF_COPY, /* needed memory beyond the copy */
 	UNWIND_NO_RULE,	   /* no unwind data for an address */
 	UNWIND_LIMIT,	   /* ret_max frames */
+	UNWIND_MARKED,	   /* code without rules whose frame pointer is 0: by convention the outermost frame, yet a guess */
 };
 
 struct unwind;
