@@ -150,6 +150,7 @@ void sampling_refresh(struct sampling *s)
 {
 	_cleanup_(freep) uint8_t *before = NULL, *after = NULL;
 	char line[sizeof(s->online)];
+	bool all = true;
 
 	if (!s->online[0] || !first_line(ONLINE_PATH, line, sizeof(line)) || !strcmp(line, s->online))
 		return;
@@ -161,10 +162,12 @@ void sampling_refresh(struct sampling *s)
 		if (before[cpu] == after[cpu])
 			continue;
 		cpu_end(s, cpu);
-		if (after[cpu])
-			cpu_begin(s, cpu); /* if it has gone again, the next look tells */
+		if (after[cpu] && cpu_begin(s, cpu))
+			all = false;
 	}
-	memcpy(s->online, line, sizeof(s->online));
+	/* else on its way up, or gone again: the next look tells */
+	if (all)
+		memcpy(s->online, line, sizeof(s->online));
 }
 
 uint32_t sampling_hz(const struct sampling *s)
