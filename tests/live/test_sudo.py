@@ -126,6 +126,9 @@ def on_terminal(argv, seconds=30):
     """Runs argv on a terminal of its own, types Ctrl-C when it traces. (wait status or None, what it showed)"""
     pid, fd = pty.fork()
     if pid == 0:
+        # a job in the background of a script has them ignored, and wcbpf leaves it at that
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         os.execvp(argv[0], argv)
     os.set_blocking(fd, False)
     got, typed, status, end = b'', False, None, time.monotonic() + seconds
