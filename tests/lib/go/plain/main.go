@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 
 // A program with inlined calls, generic code, method wrappers, deep stacks that grow, goroutines, defer and panic.
-// It prints one line.
+// It prints one line. With a number of milliseconds as argument it then sleeps that long, in a system call.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -52,6 +53,18 @@ func recovers(n int) (err interface{}) {
 	return *p
 }
 
+//go:noinline
+func outer() { inner(); outers++ }
+
+//go:noinline
+func inner() {
+	t := syscall.NsecToTimespec(5e6)
+	syscall.Nanosleep(&t, nil)
+	inners++
+}
+
+var outers, inners int
+
 func main() {
 	var wg sync.WaitGroup
 	var mutex sync.Mutex
@@ -78,4 +91,10 @@ func main() {
 		text += s + " "
 	}
 	os.Stdout.WriteString(text + "\n")
+	if len(os.Args) > 1 {
+		ms, _ := strconv.Atoi(os.Args[1])
+		for end := time.Now().Add(time.Duration(ms) * time.Millisecond); time.Now().Before(end); {
+			outer()
+		}
+	}
 }

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+"""Stripped Go programs: whole stacks, with Go's names, also of what is blocked when recording begins."""
+import os
+import subprocess
+
+from live import Skip, check
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-programs')
+SLEEP = ['runtime.goexit', 'runtime.main', 'main.main', 'main.outer', 'main.inner', 'syscall.Nanosleep']
+
+
+def program(live, name):
+    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-programs'))
+    rc = subprocess.run([SCRIPT, folder], stdout=subprocess.DEVNULL).returncode
+    if rc == 77:
+        raise Skip('no Go compiler')
+    check(rc == 0, '%s %s: status %d', SCRIPT, folder, rc)
+    return os.path.join(folder, name)
+
+
+def stacks_are_whole(live, name):
+    p = live.spawn([program(live, name), '60000'])
+    live.until('sleeps', lambda: live.text(p), 10)
+    rec = live.attach('-p', str(p.pid), '-d', '3s', timeout=90)
+    sleeps = [rec.frames(w)[0][::-1] for w in rec.waits if w.kind == 'sleep']
+    whole = [f for f in sleeps if f[:len(SLEEP)] == SLEEP]
+    strange = [f for f in sleeps if 'main.inner' in f and f not in whole]
+    check(len(whole) > 100, '%d sleeps of %d with all callers, others: %s', len(whole), len(sleeps), strange[:2])
+    check(not strange, 'sleeps without all of their callers: %s', strange[:2])
+    user = rec.summary['stacks']['user']
+    share = user['complete']['count'] / user['count']
+    live.figure('%s: %d of %d user stacks complete', name, user['complete']['count'], user['count'])
+    check(share > 0.98, 'complete are %.3f of the stacks: %s', share, user)
+
+
+def test_stripped(live):
+    stacks_are_whole(live, 'stripped')
+
+
+def test_position_independent(live):
+    stacks_are_whole(live, 'pie-stripped')
+
+
+def test_without_section_headers(live):
+    stacks_are_whole(live, 'bare')
