@@ -136,7 +136,8 @@ class Recording:
         elif kind == 'stack':
             self.stacks[e['sid']] = Item(
                 side=e.get('side'), ended=e.get('ended'), frames=[self._text(f[2]) for f in e.get('frames', [])],
-                addresses=[f[1] for f in e.get('frames', [])], modules=[f[0] for f in e.get('frames', [])])
+                addresses=[f[1] for f in e.get('frames', [])], modules=[f[0] for f in e.get('frames', [])],
+                inlined=[len(f) > 5 and f[5] == 1 for f in e.get('frames', [])])
         elif kind == 'module':
             self.modules[e['mid']] = Item(path=e.get('path'), build_id=e.get('build_id'))
 
@@ -243,7 +244,7 @@ class Recording:
             return
         if '"lost_stack_trace_count": %d' % i['lost_stack_trace_count'] not in self.summary_text:
             self.wrong('lost_stack_trace_count is not written as harnesses look for it')
-        lost = {k: v for k, v in i.items() if re.match(r'(lost|dropped|failed)_', k) and isinstance(v, int) and v}
+        lost = {k: v for k, v in i.items() if re.match(r'(lost|dropped|failed)_|unbalanced$', k) and isinstance(v, int) and v}
         warning = WARNING.search(self.diagnostics or '')
         caveat = self.summary['caveat_kind']
         if i['status'] == 'complete' and (caveat == 'offcpu_capture_partial' or warning or

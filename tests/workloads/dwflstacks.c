@@ -2,8 +2,9 @@
 /*
  * The stacks of a running process as libdwfl unwinds them: an unwinder that
  * shares no code with wcbpf, on memory that stands still. Usage: dwflstacks PID
- * ROUNDS PAUSE_MS. Each round stops every thread by ptrace, prints one JSON
- * line a thread and lets it go:
+ * ROUNDS PAUSE_MS [SECONDS]. Each round stops every thread by ptrace, prints one
+ * JSON line a thread and lets it go; pauses vary around PAUSE_MS, so as not to
+ * run in step with the program. No round begins after SECONDS:
  *
  *   {"tid":N, "from":NS, "to":NS, "whole":true, "error":"", "frames":[["file", address in it], ...]}
  *
@@ -14,7 +15,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <elfutils/libdwfl.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,12 +46,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void die(const char *what)
-{
-	fprintf(stderr, "dwflstacks: %s: %s\n", what, errno ? strerror(errno) : dwfl_errmsg(-1));
-	exit(1);
-}
-
 static bool is_seized(pid_t tid)
 {
 	for (size_t i = 0; i < seized_n; i++)
@@ -63,9 +57,14 @@ static bool is_seized(pid_t tid)
 	return true;
 }
 
-/* Stops a seized thread; signals that come first are passed on. */
+/*
+ * Stops a seized thread; signals that come first are passed on. waitpid() may
+ * tell of the stop while the thread is still on its way off the CPU; any other
+ * request waits until it has left it.
+ */
 static bool stop(pid_t tid)
 {
+	unsigned long message;
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
@@ -74,7 +73,7 @@ static bool stop(pid_t tid)
 		if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 			return false;
 		if (status >> 16 == PTRACE_EVENT_STOP)
-			return true;
+			return !ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
 		if (ptrace(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)WSTOPSIG(status)))
 			return false;
 	}
@@ -111,6 +110,7 @@ static void print_frames(pid_t tid, uint64_t from, uint64_t to, bool whole)
 	printf("]}\n");
 }
 
+/* NULL: it can't be read now; it may be within an exec. */
 static Dwfl *report(pid_t pid)
 {
 	static char *no_debuginfo;
@@ -121,24 +121,29 @@ static Dwfl *report(pid_t pid)
 	};
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 
-	errno = 0;
-	if (!dwfl || dwfl_linux_proc_report(dwfl, pid) || dwfl_report_end(dwfl, NULL, NULL) ||
-	    dwfl_linux_proc_attach(dwfl, pid, true))
-		die("the process can't be read");
-	return dwfl;
+	if (dwfl && !dwfl_linux_proc_report(dwfl, pid) && !dwfl_report_end(dwfl, NULL, NULL) &&
+	    !dwfl_linux_proc_attach(dwfl, pid, true))
+		return dwfl;
+	dwfl_end(dwfl);
+	return NULL;
 }
 
-static void one_round(pid_t pid)
+/* Whether the process could be looked at. */
+static bool one_round(pid_t pid)
 {
 	char folder[64];
 	struct dirent *entry;
 	Dwfl *dwfl = report(pid);
 	DIR *dir;
 
+	if (!dwfl)
+		return false;
 	snprintf(folder, sizeof(folder), "/proc/%d/task", pid);
 	dir = opendir(folder);
-	if (!dir)
-		exit(0);
+	if (!dir) {
+		dwfl_end(dwfl);
+		return false;
+	}
 	while ((entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 		uint64_t from;
@@ -155,6 +160,7 @@ static void one_round(pid_t pid)
 	closedir(dir);
 	dwfl_end(dwfl);
 	fflush(stdout);
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -162,12 +168,20 @@ int main(int argc, char **argv)
 	pid_t pid = argc > 1 ? atoi(argv[1]) : 0;
 	int rounds = argc > 2 ? atoi(argv[2]) : 1;
 	long pause_ms = argc > 3 ? atol(argv[3]) : 10;
+	int good_n = 0;
+	uint64_t end_ns = argc > 4 ? now_ns() + strtoull(argv[4], NULL, 0) * 1000000000u : UINT64_MAX;
 
-	if (pid <= 0 || rounds <= 0)
-		die("usage: dwflstacks PID ROUNDS PAUSE_MS");
-	for (int i = 0; i < rounds; i++) {
-		one_round(pid);
-		nanosleep(&(struct timespec){ pause_ms / 1000, pause_ms % 1000 * 1000000 }, NULL);
+	if (pid <= 0 || rounds <= 0 || pause_ms < 0) {
+		fprintf(stderr, "usage: dwflstacks PID ROUNDS PAUSE_MS [SECONDS]\n");
+		return 2;
 	}
-	return 0;
+	for (int i = 0; i < rounds && now_ns() < end_ns; i++) {
+		long pause_us = (long)(drand48() * 2000 * (double)pause_ms);
+
+		good_n += one_round(pid);
+		nanosleep(&(struct timespec){ pause_us / 1000000, pause_us % 1000000 * 1000 }, NULL);
+	}
+	if (!good_n)
+		fprintf(stderr, "dwflstacks: process %d could not be read: %s\n", pid, dwfl_errmsg(-1));
+	return !good_n;
 }
