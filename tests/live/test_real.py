@@ -85,21 +85,26 @@ def test_redis_recorded_whole(live):
     live.wait(p, 20)
 
 
-def test_postgres(live):
-    """Postgres under pgbench: many processes, locks, fsync; attached to the postmaster and all below it."""
-    bins = need('postgres', '/usr/lib/postgresql/15/bin/postgres')
-    bins = os.path.dirname(os.path.realpath(bins))
+def postgres_start(live):
+    """(postmaster, command prefix as its user, folder of programs)"""
+    bins = os.path.dirname(os.path.realpath(need('postgres', '/usr/lib/postgresql/15/bin/postgres')))
     data, port = live.path('pg'), free_port()
     os.mkdir(data)
     shutil.chown(data, 'postgres', 'postgres')
     as_pg = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', 'env', 'PGPORT=%d' % port,
              'PGHOST=127.0.0.1', 'LC_ALL=C']
-    rc, out, err = live.run([*as_pg, bins + '/initdb', '-D', data, '-A', 'trust', '-N'], timeout=60, cwd='/')
+    rc, _, err = live.run([*as_pg, bins + '/initdb', '-D', data, '-A', 'trust', '-N'], timeout=60, cwd='/')
     check(rc == 0, 'initdb: %s', err)
     p = live.spawn([*as_pg, bins + '/postgres', '-D', data, '-k', data, '-c', 'listen_addresses=127.0.0.1'], cwd='/')
     live.until('postgres', lambda: live.run([*as_pg, bins + '/pg_isready', '-q'], cwd='/')[0] == 0, 30)
     rc, _, err = live.run([*as_pg, bins + '/pgbench', '-i', '-q', '-s', '1', 'postgres'], timeout=60, cwd='/')
     check(rc == 0, 'pgbench -i: %s', err)
+    return p, as_pg, bins
+
+
+def test_postgres(live):
+    """Postgres under pgbench: many processes, locks, fsync; attached to the postmaster and all below it."""
+    p, as_pg, bins = postgres_start(live)
     before = tracer_programs()
     a = live.attach_start('-p', str(p.pid))
     live.started(a)
