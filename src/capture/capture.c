@@ -761,9 +761,9 @@ struct capture *capture_free(struct capture *c)
 		close(c->epoll_fd);
 	if (c->timer_fd >= 0)
 		close(c->timer_fd);
+	tables_free(c->tables); /* its thread writes to wake_fd */
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
-	tables_free(c->tables);
 	mappings_free(c->mappings);
 	rings_free(c->rings);
 	programs_free(c->programs);

@@ -14,6 +14,7 @@
 
 #include "capture/internal.h"
 #include "util/cleanup.h"
+#include "util/map.h"
 
 struct mappings {
 	struct perf_buffer *buffer;
@@ -24,14 +25,19 @@ struct mappings {
 	void *arg;
 	uint64_t lost;
 	struct waiting *first, **last; /* oldest first */
+	struct map *waiting; /* PID -> struct waiting, its first that was not handed out */
 };
+
+DEFINE_CLEANUP(struct mappings *, mappings_free)
 
 #define RETRY_NS 300000000ull /* by then the fork event of a traced process has been read */
 
 /* A record of a process that was not known to be traced: its fork event may come a round later. */
 struct waiting {
 	struct waiting *next;
-	struct perf_event_header record[]; /* the whole record */
+	struct waiting *same, **same_last; /* the next of its process; of the first one: where that list ends */
+	bool over; /* handed out */
+	struct perf_event_header record[] __attribute__((aligned(8))); /* the whole record */
 };
 
 struct mmap2_record {
@@ -71,28 +77,60 @@ static void hand_out(struct mappings *m, const struct perf_event_header *h)
 		m->f(m->arg, r->pid, record_time(h), r->start, r->len, r->pgoff, r->maj, r->min, r->ino, r->path);
 }
 
-static void put_aside(struct mappings *m, const struct perf_event_header *h)
+static uint32_t record_pid(const struct waiting *w)
 {
-	struct waiting *w = malloc(sizeof(*w) + h->size);
+	return ((const struct mmap2_record *)w->record)->pid; /* a comm record has it there too */
+}
 
-	if (!w) {
-		m->lost++;
-		return;
-	}
-	w->next = NULL;
+static int put_aside(struct mappings *m, const struct perf_event_header *h)
+{
+	_cleanup_(freep) struct waiting *w = calloc(1, sizeof(*w) + h->size);
+	struct waiting *first;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
 	memcpy(w->record, h, h->size);
+	first = map_get_ptr(m->waiting, record_pid(w));
+	if (!first) {
+		w->same_last = &w->same;
+		err = map_put_ptr(m->waiting, record_pid(w), w);
+		if (err)
+			return err;
+	} else {
+		*first->same_last = w;
+		first->same_last = &w->same;
+	}
 	*m->last = w;
 	m->last = &w->next;
+	TAKE_PTR(w);
+	return 0;
+}
+
+/* The first that waits of its process is no more to be handed out. */
+static void forget_first(struct mappings *m, struct waiting *w)
+{
+	uint32_t pid = record_pid(w);
+
+	w->over = true;
+	if (!w->same) {
+		map_remove(m->waiting, pid, NULL);
+		return;
+	}
+	w->same->same_last = w->same_last;
+	map_put_ptr(m->waiting, pid, w->same); /* replaces a value: takes no memory */
 }
 
 static void retry(struct mappings *m, uint64_t before_ns)
 {
 	while (m->first && record_time(m->first->record) < before_ns) {
 		struct waiting *w = m->first;
-		const struct mmap2_record *r = (const void *)w->record;
 
-		if (m->wanted(m->arg, r->pid))
-			hand_out(m, w->record);
+		if (!w->over) {
+			forget_first(m, w);
+			if (m->wanted(m->arg, record_pid(w)))
+				hand_out(m, w->record);
+		}
 		m->first = w->next;
 		if (!m->first)
 			m->last = &m->first;
@@ -102,21 +140,12 @@ static void retry(struct mappings *m, uint64_t before_ns)
 
 void mappings_known(struct mappings *m, uint32_t pid)
 {
-	struct waiting **at = &m->first;
+	struct waiting *w;
 
-	while (*at) {
-		struct waiting *w = *at;
-		const struct mmap2_record *r = (const void *)w->record; /* pid is where a comm record has it too */
-
-		if (r->pid != pid) {
-			at = &w->next;
-			continue;
-		}
+	while ((w = map_get_ptr(m->waiting, pid))) {
+		forget_first(m, w);
 		hand_out(m, w->record);
-		*at = w->next;
-		free(w);
 	}
-	m->last = at;
 }
 
 static void take_or_put_aside(struct mappings *m, const struct perf_event_header *h)
@@ -125,8 +154,8 @@ static void take_or_put_aside(struct mappings *m, const struct perf_event_header
 
 	if (m->wanted(m->arg, r->pid))
 		hand_out(m, h);
-	else
-		put_aside(m, h);
+	else if (put_aside(m, h))
+		m->lost++;
 }
 
 static enum bpf_perf_event_ret take_record(void *arg, int cpu, struct perf_event_header *h)
@@ -167,7 +196,7 @@ int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, u
 		.watermark = 1,
 		.wakeup_watermark = 1, /* at once: a short process's files can be opened only while it lives */
 	};
-	_cleanup_(freep) struct mappings *m = calloc(1, sizeof(*m));
+	_cleanup_(mappings_freep) struct mappings *m = calloc(1, sizeof(*m));
 	int err;
 
 	if (!m)
@@ -176,16 +205,17 @@ int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, u
 	m->exec = exec;
 	m->wanted = wanted;
 	m->arg = arg;
+	m->last = &m->first;
+	m->map_fd = -1;
+	err = map_new(&m->waiting);
+	if (err)
+		return err;
 	m->map_fd = bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "mappings", 4, 4, libbpf_num_possible_cpus(), NULL);
 	if (m->map_fd < 0)
 		return -errno;
 	m->buffer = perf_buffer__new_raw(m->map_fd, 64, &attr, take_record, m, NULL);
-	if (!m->buffer) {
-		err = -errno;
-		close(m->map_fd);
-		return err;
-	}
-	m->last = &m->first;
+	if (!m->buffer)
+		return -errno;
 	*ret = TAKE_PTR(m);
 	return 0;
 }
@@ -200,8 +230,9 @@ struct mappings *mappings_free(struct mappings *m)
 		m->first = w->next;
 		free(w);
 	}
+	map_free(m->waiting);
 	perf_buffer__free(m->buffer);
-	close(m->map_fd);
+	closep(&m->map_fd);
 	free(m);
 	return NULL;
 }
