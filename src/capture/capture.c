@@ -14,6 +14,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,7 @@
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
 #define SWEEP_POLLS 20			      /* about a second */
 #define FILES_MIN 4096
+#define NOWHERE 4096 /* an address where nobody has anything mapped, and a length */
 #define PREPARE_NS 300000000ull
 #define LINES_MAX 64
 
@@ -369,14 +372,19 @@ static void tables_prepare_all(struct capture *c)
 {
 	const struct capture_options *o = &c->options;
 	bool named = o->scope == CAPTURE_PIDS && !o->hold_until_exec;
+	uint32_t self = (uint32_t)getpid();
+	struct stat st;
 
 	if (!c->tables)
 		return;
 	for (size_t i = 0; named && i < o->id_n; i++)
 		if (!proc_maps_snapshot(c->maps, o->ids[i], 0))
 			tables_prepare(c->tables, o->ids[i], i ? 0 : PREPARE_NS);
-	if (!named && !proc_maps_snapshot(c->maps, (uint32_t)getpid(), 0))
-		tables_prepare(c->tables, (uint32_t)getpid(), PREPARE_NS);
+	if (named || proc_maps_snapshot(c->maps, self, 0))
+		return;
+	if (o->program && !stat(o->program, &st)) /* as if we had mapped it: what is made is the file's, not ours */
+		proc_maps_add(c->maps, self, 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, o->program);
+	tables_prepare(c->tables, self, PREPARE_NS);
 }
 
 static int model_open(struct capture *c)

@@ -17,6 +17,7 @@ struct capture_options {
 	size_t id_n;
 	uint64_t cgroup_id;
 	bool inherit;	     /* follow children */
+	const char *program; /* what that child will run: its tables are made before; NULL: not known */
 	bool hold_until_exec; /* record: the one PID is a child waiting to exec; what it does before is not the workload */
 	uint64_t min_ns;
 	size_t event_cap;

@@ -52,28 +52,37 @@ static int path_runnable(const char *path)
 	return 0;
 }
 
-int launch_find(const char *program)
+/* path (taken over) if it can be run. */
+static int path_try(char *path, char **ret_path)
+{
+	_cleanup_(freep) char *owned = path;
+	int r = path ? path_runnable(path) : -ENOMEM;
+
+	if (!r && ret_path)
+		*ret_path = TAKE_PTR(owned);
+	return r;
+}
+
+int launch_find(const char *program, char **ret_path)
 {
 	const char *path = getenv("PATH");
 	int found = -ENOENT;
 
 	if (strchr(program, '/'))
-		return path_runnable(program);
+		return path_try(strdup(program), ret_path);
 	if (!*program)
 		return -ENOENT;
 	if (!path)
 		path = "/bin:/usr/bin"; /* execvp()'s own default */
 	for (;;) {
 		const char *end = strchrnul(path, ':');
-		_cleanup_(freep) char *full = NULL;
+		char *full = NULL;
 
-		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", program) < 0) {
-			full = NULL;
+		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", program) < 0)
 			return -ENOMEM;
-		}
-		int r = path_runnable(full);
-		if (r == 0)
-			return 0;
+		int r = path_try(full, ret_path);
+		if (r == 0 || r == -ENOMEM)
+			return r;
 		if (r == -EACCES)
 			found = r;
 		if (!*end)

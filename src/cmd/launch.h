@@ -27,8 +27,9 @@ void launch_user_done(struct launch_user *u);
 /*
  * Can argv[0] be run, as execvp() would find it? 0, -ENOENT, -EACCES. Asked
  * before anything is made for a recording: a typing error shall leave no trace.
+ * Its path is malloc'd; ret_path may be NULL.
  */
-int launch_find(const char *program);
+int launch_find(const char *program, char **ret_path);
 
 /*
  * Forks the child that will become argv; it waits. user may be NULL. Opens

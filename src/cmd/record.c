@@ -69,7 +69,7 @@ static int program_refuse(const char *program, int r)
 static int workload_prepare(const struct capture_config *c, char *const *command, struct launch_user *user,
 			    struct launch **ret)
 {
-	int r = launch_find(command[0]);
+	int r = launch_find(command[0], NULL);
 
 	if (r < 0)
 		return program_refuse(command[0], r);

@@ -179,6 +179,7 @@ static int recording_begin(struct session *s)
 	const struct capture_config *c = s->o->config;
 	const struct target *t = s->o->target;
 	uint32_t pid = s->o->launch ? (uint32_t)launch_pid(s->o->launch) : 0;
+	_cleanup_(freep) char *program = NULL;
 	struct capture_options options = {
 		.scope = t ? t->scope : CAPTURE_PIDS,
 		.ids = t ? t->ids : &pid,
@@ -198,7 +199,11 @@ static int recording_begin(struct session *s)
 
 	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, &insist) < 0)
 		log_debug("no thread to watch for signals while loading");
-	int r = capture_start(&options, &s->capture, &s->error);
+	int r;
+
+	if (options.hold_until_exec && !launch_find(s->o->command[0], &program))
+		options.program = program;
+	r = capture_start(&options, &s->capture, &s->error);
 	insist_stop(insist, &s->early);
 	if (r < 0) {
 		error_set(s, "capture_failed", "recording could not start: %s", strerror(-r));

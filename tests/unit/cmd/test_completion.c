@@ -21,7 +21,7 @@ static void file_write(const struct rig *r, const char *name, const char *text)
 
 static void start(struct rig *r, const char *shell, const char *script)
 {
-	if (launch_find(shell) < 0)
+	if (launch_find(shell, NULL) < 0)
 		cr_skip_test("%s is not installed: its completion was not tried", shell);
 	rig_init(r);
 	RIG_RUN(r, "completion", shell);

@@ -183,20 +183,24 @@ Test(launch, same_fds)
 Test(launch, find)
 {
 	setenv("PATH", "/nonexistent:/usr/bin:/bin", 1);
-	cr_expect_eq(launch_find("sh"), 0);
-	cr_expect_eq(launch_find("/bin/sh"), 0);
-	cr_expect_eq(launch_find("no-such-program"), -ENOENT);
-	cr_expect_eq(launch_find("/no/such/program"), -ENOENT);
-	cr_expect_eq(launch_find(""), -ENOENT);
-	cr_expect_eq(launch_find("/etc/passwd"), -EACCES);
-	cr_expect_eq(launch_find("/etc"), -EACCES);
+	cr_expect_eq(launch_find("sh", NULL), 0);
+	cr_expect_eq(launch_find("/bin/sh", NULL), 0);
+	cr_expect_eq(launch_find("no-such-program", NULL), -ENOENT);
+	cr_expect_eq(launch_find("/no/such/program", NULL), -ENOENT);
+	cr_expect_eq(launch_find("", NULL), -ENOENT);
+	cr_expect_eq(launch_find("/etc/passwd", NULL), -EACCES);
+	cr_expect_eq(launch_find("/etc", NULL), -EACCES);
 	setenv("PATH", "/etc", 1);
-	cr_expect_eq(launch_find("passwd"), -EACCES, "found, but can't be run");
+	cr_expect_eq(launch_find("passwd", NULL), -EACCES, "found, but can't be run");
 	setenv("PATH", "", 1); /* the working folder, as execvp() has it */
 	cr_assert_eq(chdir("/usr/bin"), 0);
-	cr_expect_eq(launch_find("env"), 0);
+	cr_expect_eq(launch_find("env", NULL), 0);
 	cr_assert_eq(chdir("/proc"), 0);
-	cr_expect_eq(launch_find("env"), -ENOENT);
+	cr_expect_eq(launch_find("env", NULL), -ENOENT);
+	setenv("PATH", "/nonexistent:/usr/bin:/bin", 1);
+	_cleanup_(freep) char *path = NULL;
+	cr_assert_eq(launch_find("env", &path), 0);
+	cr_expect_str_eq(path, "/usr/bin/env");
 }
 
 /* 0 while the child waits, 1 when it runs the program, -1 when it isn't there. */
