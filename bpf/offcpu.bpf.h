@@ -18,6 +18,8 @@
 #define FUTEX_LOCK_PI2 13
 #define FUTEX_TID_MASK 0x3fffffff
 #define NSEC_PER_SEC 1000000000ll
+/* A waker on another CPU may be told before the switch that it races with; not by more than the scheduler takes for that. */
+#define WAKE_EARLY_MAX_NS 1000000
 
 /* The time a call asked for, ns; -1: none, or it can't be read. */
 static __always_inline __s64 timeout_read(__u16 class, const __u64 args[6])
@@ -197,6 +199,8 @@ static __always_inline __u64 wake_settle(struct thread *t, bool open)
 
 	if (t->flags & WCBPF_IV_PREEMPTED)
 		return t->out_ns;
+	if (wake + WAKE_EARLY_MAX_NS < t->out_ns)
+		wake = 0; /* that was for an earlier sleep */
 	if (!wake) {
 		if (!open) {
 			t->flags |= WCBPF_IV_WAKE_UNSEEN;
