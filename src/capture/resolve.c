@@ -276,6 +276,7 @@ static int frame_make(struct resolve *r, const struct sym_frame *f, struct model
 	if (!err && r->symbols) {
 		frame.line = f->line & INT32_MAX;
 		frame.inlined = f->inlined;
+		frame.alias_n = f->alias_n;
 		err = strtab_intern(r->model->strings, f->name, &frame.name_id);
 		if (!err)
 			err = strtab_intern(r->model->strings, f->file, &frame.file_id);

@@ -137,6 +137,18 @@ static void frames_write(const struct report *r, struct json *j, const char *key
 	json_end_array(j);
 }
 
+/* Beside frames_write(), in the same order: how many other names each one's function has. */
+static void aliases_write(const struct report *r, struct json *j, const char *key, uint32_t stack)
+{
+	const struct model_stack *s = &r->m->stacks[stack];
+
+	json_key(j, key);
+	json_begin_array(j);
+	for (uint32_t i = 0; i < s->frame_n; i++)
+		json_uint(j, s->frames[i].alias_n);
+	json_end_array(j);
+}
+
 static void oncpu_write(const struct report *r, struct json *j)
 {
 	json_key(j, "oncpu");
@@ -156,6 +168,7 @@ static void oncpu_write(const struct report *r, struct json *j)
 		json_kv_uint(j, "stack_count", e->stack_n);
 		json_kv_bool(j, "in_kernel", e->kstack);
 		frames_write(r, j, "user_frames", e->ustack);
+		aliases_write(r, j, "user_other_names", e->ustack);
 		frames_write(r, j, "kernel_frames", e->kstack);
 		json_end_object(j);
 	}
@@ -172,6 +185,7 @@ static void stacks_write(const struct report *r, struct json *j)
 
 		json_begin_object(j);
 		frames_write(r, j, "user_frames", e->stack_u);
+		aliases_write(r, j, "user_other_names", e->stack_u);
 		frames_write(r, j, "kernel_frames", e->stack_k);
 		entry_write(r, j, e, false);
 		json_end_object(j);

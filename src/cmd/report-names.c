@@ -123,8 +123,23 @@ static bool frame_says_nothing(const char *name)
 	return strcmp(name, "__schedule") == 0 || strcmp(name, "schedule") == 0;
 }
 
-void report_stack_print(FILE *f, const struct model *m, uint32_t kstack, uint32_t ustack, unsigned columns)
+struct name_suffix {
+	char text[24];
+};
+
+/* libc has three names for every other function, so on the one page this would tell little and cost a caller. */
+static struct name_suffix aliases_of(const struct report *r, const struct model_frame *frame)
 {
+	struct name_suffix s = { "" };
+
+	if (frame->alias_n && (r->o->sections || r->o->everything))
+		snprintf(s.text, sizeof(s.text), " (+%u name%s)", frame->alias_n, frame->alias_n == 1 ? "" : "s");
+	return s;
+}
+
+void report_stack_print(FILE *f, const struct report *r, uint32_t kstack, uint32_t ustack, unsigned columns)
+{
+	const struct model *m = r->m;
 	bool kernel = !m->stacks[ustack].frame_n;
 	const struct model_stack *s = &m->stacks[kernel ? kstack : ustack];
 	unsigned used = 0;
@@ -138,12 +153,13 @@ void report_stack_print(FILE *f, const struct model *m, uint32_t kstack, uint32_
 		used += (unsigned)fprintf(f, "[kernel] ");
 	for (uint32_t i = 0; i < s->frame_n; i++) {
 		_cleanup_(freep) char *name = report_frame_name(m, &s->frames[i], true);
+		struct name_suffix aliases = aliases_of(r, &s->frames[i]);
 		unsigned width, more = i + 1 < s->frame_n ? 5 : 0; /* room for " < .." */
 
 		if (!name || (kernel && i + 1 < s->frame_n && frame_says_nothing(name)))
 			continue;
 		width = characters(name);
-		width = width < FRAME_COLUMNS_MAX ? width : FRAME_COLUMNS_MAX;
+		width = (width < FRAME_COLUMNS_MAX ? width : FRAME_COLUMNS_MAX) + (unsigned)strlen(aliases.text);
 		if (any && used + 3 + width + more > columns) {
 			fputs(" < ..", f);
 			return;
@@ -152,5 +168,6 @@ void report_stack_print(FILE *f, const struct model *m, uint32_t kstack, uint32_
 			used += (unsigned)fprintf(f, " < ");
 		any = true;
 		used += report_name_print(f, name, FRAME_COLUMNS_MAX);
+		used += (unsigned)fprintf(f, "%s", aliases.text);
 	}
 }

@@ -34,6 +34,7 @@ static int frame_put(struct model *m, const struct model_frame *was, const struc
 		frame.offset = f->offset;
 		frame.line = f->line & INT32_MAX;
 		frame.inlined = f->inlined;
+		frame.alias_n = f->alias_n;
 		err = strtab_intern(m->strings, f->name, &frame.name_id);
 		if (!err)
 			err = strtab_intern(m->strings, f->file, &frame.file_id);

@@ -293,7 +293,7 @@ static void function_print(const struct page *p, const struct analyze_function *
 	unsigned used;
 
 	if (!name) {
-		report_stack_print(p->f, m, e->kstack, e->ustack, columns);
+		report_stack_print(p->f, p->r, e->kstack, e->ustack, columns);
 		return;
 	}
 	used = report_name_print(p->f, name, columns / 2);
@@ -301,7 +301,7 @@ static void function_print(const struct page *p, const struct analyze_function *
 	if (!m->stacks[e->ustack].frame_n)
 		return;
 	used += (unsigned)fprintf(p->f, " < ");
-	report_stack_print(p->f, m, 0, e->ustack, columns > used + 8 ? columns - used : 8);
+	report_stack_print(p->f, p->r, 0, e->ustack, columns > used + 8 ? columns - used : 8);
 }
 
 static void oncpu_line_print(const struct page *p, uint64_t ns, uint64_t count)
@@ -532,7 +532,7 @@ static void name_label(const struct report *r, const struct analyze_entry *e, un
 
 static void stack_label(const struct report *r, const struct analyze_entry *e, unsigned columns, FILE *f)
 {
-	report_stack_print(f, r->m, e->stack_k, e->stack_u, columns);
+	report_stack_print(f, r, e->stack_k, e->stack_u, columns);
 }
 
 static void resources_print(const struct page *p)

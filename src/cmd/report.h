@@ -109,7 +109,10 @@ int report_json_print(const struct report *r, FILE *f);
 unsigned report_name_print(FILE *f, const char *name, unsigned columns);
 /* The same; of a path or a futex that is too long the end is kept, which tells them apart. */
 unsigned report_path_print(FILE *f, const char *path, unsigned columns);
-/* "pthread_mutex_lock < work < main": the user stack, else the kernel's, innermost first. */
-void report_stack_print(FILE *f, const struct model *m, uint32_t kstack, uint32_t ustack, unsigned columns);
+/*
+ * "pthread_mutex_lock < work < main": the user stack, else the kernel's, innermost first. Where more than one page is
+ * asked for, a function with several names says so: "work (+2 names)".
+ */
+void report_stack_print(FILE *f, const struct report *r, uint32_t kstack, uint32_t ustack, unsigned columns);
 /* Name of a frame: symbol, module+0xaddress or 0xaddress. malloc'd, NULL: no memory. */
 char *report_frame_name(const struct model *m, const struct model_frame *frame, bool shortened);

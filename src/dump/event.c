@@ -192,11 +192,11 @@ static int link_event(struct reader *r, const struct fields *f, const char **ret
 	return 0;
 }
 
-enum { FRAME_MODULE, FRAME_ADDRESS, FRAME_NAME, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_PART_N };
+enum { FRAME_MODULE, FRAME_ADDRESS, FRAME_NAME, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_ALIASES, FRAME_PART_N };
 
 /*
  * [module id, address, string id of the name], and where known the string id of the source file, the line, whether it
- * is inlined: false if it isn't. What later versions add behind is passed over. The module stays an id of the dump.
+ * is inlined, the number of the function's other names: false if it isn't. What later versions add behind is passed over. The module stays an id of the dump.
  */
 static bool frame_read(struct reader *r, struct json_object *parts, struct model_frame *ret)
 {
@@ -219,6 +219,7 @@ static bool frame_read(struct reader *r, struct json_object *parts, struct model
 		.file_id = reader_string(r, part[FRAME_FILE]),
 		.line = part[FRAME_LINE] <= INT32_MAX ? (uint32_t)part[FRAME_LINE] & INT32_MAX : 0,
 		.inlined = part[FRAME_INLINED] != 0,
+		.alias_n = part[FRAME_ALIASES] <= UINT32_MAX ? (uint32_t)part[FRAME_ALIASES] : 0,
 	};
 	return true;
 }

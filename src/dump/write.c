@@ -79,19 +79,21 @@ static void module_write(struct writer *w, size_t index)
 	json_newline(w->j);
 }
 
-/* [module, address, name], and only where known [.., source file, line] and [.., .., .., .., .., 1] if inlined. */
+/* [module, address, name], as long as what is known needs it: [.., source file, line, 1 if inlined, other names]. */
 static void frame_write(struct writer *w, const struct model_frame *f)
 {
 	json_begin_array(w->j);
 	json_uint(w->j, f->module < w->m->module_n ? f->module : 0);
 	json_uint(w->j, f->address);
 	json_uint(w->j, dump_strings_id(&w->strings, f->name_id));
-	if (f->file_id || f->line || f->inlined) {
+	if (f->file_id || f->line || f->inlined || f->alias_n) {
 		json_uint(w->j, dump_strings_id(&w->strings, f->file_id));
 		json_uint(w->j, f->line);
 	}
-	if (f->inlined)
-		json_uint(w->j, 1);
+	if (f->inlined || f->alias_n)
+		json_uint(w->j, f->inlined);
+	if (f->alias_n)
+		json_uint(w->j, f->alias_n);
 	json_end_array(w->j);
 }
 

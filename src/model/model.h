@@ -175,6 +175,7 @@ struct model_frame {
 	uint32_t file_id; /* string: source file of the address, 0: unknown */
 	uint32_t line : 31; /* in it, 0: unknown */
 	uint32_t inlined : 1; /* into the frame that follows, which has the same address */
+	uint32_t alias_n; /* other names of the function: aliases, identical code that was folded. 0 also if unknown */
 };
 
 enum stack_side { STACK_KERNEL, STACK_USER };

@@ -98,6 +98,8 @@ BROKEN = [
     ('file of a frame', lambda d: of('stack')(d)['frames'].__setitem__(0, [1, 1, 1, 39, 1]), 'string 39 of 39'),
     ('idle parts of a frame', lambda d: of('stack')(d)['frames'].__setitem__(0, [1, 1, 1, 0, 0]), 'says nothing'),
     ('inlined frame', lambda d: of('stack')(d)['frames'].__setitem__(0, [1, 1, 1, 0, 0, 2]), 'says nothing'),
+    ('no other names', lambda d: of('stack')(d)['frames'].__setitem__(0, [1, 1, 1, 0, 0, 1, 0]), 'says nothing'),
+    ('inlined before names', lambda d: of('stack')(d)['frames'].__setitem__(0, [1, 1, 1, 0, 0, 2, 3]), 'says nothing'),
     ('own ancestor', put(of('op'), p=2), 'its own ancestor'),
     ('op twice', twice('op'), 'op 1 twice'),
     ('stack twice', twice('stack'), 'stack 1 twice'),

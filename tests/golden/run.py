@@ -88,6 +88,7 @@ def check_json(wcbpf):
             'tid 900 (not recorded)': 1})
     expect('stack', doc['stacks'][1]['user_frames'],
            ['__lll_lock_wait', 'pthread_mutex_lock', 'work(int, char)', 'worker_main', 'start_thread'])
+    expect('other names', doc['stacks'][1]['user_other_names'], [0, 1, 12, 0, 0])
     expect('kernel stack', doc['stacks'][1]['kernel_frames'], ['__schedule', 'schedule', 'futex_wait', 'do_futex'])
     expect('open', doc['open'],
            [{'pid': 100, 'tid': 101, 'thread_name': 'worker', 'reason': 'lock', 'wait_kind': 'rwlock',

@@ -75,6 +75,14 @@ def unique_keys(pairs):
     return dict(pairs)
 
 
+def tail_means_something(frame):
+    """The last part of a frame is never zero, but for a file without a line."""
+    file_line, inlined, aliases = frame[3:5], frame[5:6], frame[6:]
+    if aliases:
+        return inlined[0] in (0, 1) and 0 < aliases[0] <= UINT32_MAX
+    return inlined == [1] or (not inlined and (not file_line or any(file_line)))
+
+
 def parse(line):
     return json.loads(line.decode('utf-8', 'strict'), parse_constant=no_constant, object_pairs_hook=unique_keys)
 
@@ -306,14 +314,14 @@ class Checker:
             self.error(where, 'stack %d twice', ev['sid'])
         self.stack_ids.add(ev['sid'])
         for f in ev['frames']:
-            if not isinstance(f, list) or len(f) not in (3, 5, 6) or any(
+            if not isinstance(f, list) or len(f) not in (3, 5, 6, 7) or any(
                     isinstance(x, bool) or not isinstance(x, int) for x in f):
-                self.error(where, 'a frame is no [module, address, name] or [.., file, line] or [.., .., 1]: %r', f)
+                self.error(where, 'a frame is no [module, address, name] or [.., file, line], [.., .., 1], [.., .., 0 or 1, n]: %r', f)
                 return False
             if len(f) > 3:
                 self.value(where, 'a frame\'s file', f[3], 'string')
                 self.value(where, 'a frame\'s line', f[4], 'u32')
-            if f[5:] not in ([], [1]) or (len(f) == 5 and not f[3] and not f[4]):
+            if not tail_means_something(f):
                 self.error(where, 'a frame says nothing behind its name: %r', f)
             self.value(where, 'a frame\'s name', f[2], 'string')
             self.value(where, 'a frame\'s address', f[1], 'u64')

@@ -25,7 +25,9 @@ static const char source[] =
 	"__attribute__((noinline)) int caller(int n)\n"
 	"{\n"
 	"	return whole(n) + 1;\n"
-	"}\n";
+	"}\n"
+	"int caller_as_well(int n) __attribute__((alias(\"caller\")));\n"
+	"int caller_once_more(int n) __attribute__((alias(\"caller\")));\n";
 
 static uint64_t address_of(const char *path, const char *name)
 {
@@ -109,6 +111,8 @@ Test(symbols, from_a_folder)
 	cr_assert_eq(report_symbols_apply(m, s, &counts), 0);
 	cr_expect_str_eq(told(m, 1), "deepest^@4 whole@8 caller@12 -");
 	cr_expect_str_eq(strtab_str(m->strings, m->stacks[1].ended_id), "complete");
+	cr_expect_eq(m->stacks[1].frames[1].alias_n, 0);
+	cr_expect_eq(m->stacks[1].frames[2].alias_n, 2);
 	cr_expect_eq(m->stacks[1].frames[0].address, m->stacks[1].frames[1].address);
 	cr_expect_str_eq(told(m, 2), "kept -");
 	cr_expect_str_eq(told(m, 3), "-");

@@ -56,7 +56,7 @@ static void add_ops(struct model *m)
 
 static void add_threads_and_stacks(struct model *m)
 {
-	struct model_frame frames[5];
+	struct model_frame frames[7];
 	uint32_t i;
 
 	cr_assert(model_thread_add(m, &i) == 0);
@@ -73,12 +73,15 @@ static void add_threads_and_stacks(struct model *m)
 	cr_assert(model_stack_add(m, STACK_USER, &i) == 0);
 	frames[0] = (struct model_frame){ .module = 1, .address = 0x1234, .name_id = str(m, "read") };
 	frames[1] = (struct model_frame){ .module = 0, .address = UINT64_MAX, .name_id = 0 };
-	/* with a source file and line, inlined; with a line only; with a file only */
+	/* with a source file and line, inlined; with a line only; with a file only; with other names, with all */
 	frames[2] = (struct model_frame){ .module = 1, .address = 0x1235, .name_id = str(m, "read"), .file_id = str(m, "sh"),
 					  .line = 77, .inlined = true };
 	frames[3] = (struct model_frame){ .module = 1, .address = 0x1235, .name_id = str(m, "read"), .line = INT32_MAX };
 	frames[4] = (struct model_frame){ .module = 1, .address = 0x1236, .file_id = str(m, "sh") };
-	cr_assert(model_stack_set(m, i, "fp", frames, 5) == 0);
+	frames[5] = (struct model_frame){ .module = 1, .address = 0x1237, .name_id = str(m, "read"), .alias_n = 2 };
+	frames[6] = (struct model_frame){ .module = 1, .address = 0x1238, .name_id = str(m, "read"), .file_id = str(m, "sh"),
+					  .line = 78, .inlined = true, .alias_n = UINT32_MAX };
+	cr_assert(model_stack_set(m, i, "fp", frames, 7) == 0);
 	cr_assert(model_stack_add(m, STACK_KERNEL, &i) == 0); /* its body never came */
 	cr_assert(model_sample_add(m, &i) == 0);
 	m->samples[i] = (struct model_sample){ .count = 40, .thread = 1, .ustack = 1, .comm_id = str(m, "sh"),

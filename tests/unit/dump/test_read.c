@@ -75,15 +75,15 @@ Test(read, frames_with_more_parts)
 		"{\"schema_version\":1,\"epoch_unix_nano\":0,\"dumped_unix_nano\":9,\"event_count\":1,"
 		"\"strings\":[\"\",\"f\",\"f.c\"]}\n"
 		"{\"e\":\"stack\",\"sid\":1,\"side\":\"user\",\"ended\":\"complete\","
-		"\"frames\":[[0,1,1,2,3,1,{\"x\":[]},\"y\"],[0,1,1,99,4294967296]]}\n";
+		"\"frames\":[[0,1,1,2,3,1,4,{\"x\":[]},\"y\"],[0,1,1,99,4294967296,0,4294967296]]}\n";
 	struct model *r = fixture_read(text, NULL);
 	const struct model_frame *f;
 
 	cr_assert(r->stack_n == 2 && r->stacks[1].frame_n == 2);
 	f = r->stacks[1].frames;
-	cr_expect(f[0].inlined && f[0].line == 3);
+	cr_expect(f[0].inlined && f[0].line == 3 && f[0].alias_n == 4);
 	cr_expect_str_eq(strtab_str(r->strings, f[0].file_id), "f.c");
-	cr_expect(!f[1].inlined && !f[1].line && !f[1].file_id);
+	cr_expect(!f[1].inlined && !f[1].line && !f[1].file_id && !f[1].alias_n);
 	model_free(r);
 }
 
@@ -124,12 +124,12 @@ Test(read, the_model_comes_back)
 	}
 	x = &r->waits[1];
 	cr_expect(r->rows[x->row].count == 1 && r->rows[x->row].blocked_ns == 30);
-	cr_assert(r->stacks[1].resolved && r->stacks[1].frame_n == 5);
-	for (size_t i = 0; i < 5; i++) {
+	cr_assert(r->stacks[1].resolved && r->stacks[1].frame_n == 7);
+	for (size_t i = 0; i < 7; i++) {
 		const struct model_frame *f = &r->stacks[1].frames[i], *g = &m->stacks[1].frames[i];
 
 		cr_expect(f->module == g->module && f->address == g->address && f->line == g->line &&
-			  f->inlined == g->inlined, "frame %zu", i);
+			  f->inlined == g->inlined && f->alias_n == g->alias_n, "frame %zu", i);
 		cr_expect_str_eq(strtab_str(r->strings, f->name_id), strtab_str(m->strings, g->name_id), "frame %zu", i);
 		cr_expect_str_eq(strtab_str(r->strings, f->file_id), strtab_str(m->strings, g->file_id), "frame %zu", i);
 	}
