@@ -204,3 +204,18 @@ static __always_inline bool compat_current_user_regs(struct regs *ret)
 		return compat_user_regs(bpf_get_current_task_btf(), true, ret);
 	return compat_user_regs((struct task_struct *)bpf_get_current_task(), false, ret);
 }
+
+/*
+ * The stack of a task that is off the CPU (or being switched in): its stack
+ * pointer, and the bytes from there to its user registers. With FRED or a bigger
+ * stack (KASAN) these lie elsewhere: then no skeleton is ever learned.
+ */
+static __always_inline __u64 compat_frozen_sp(struct task_struct *task)
+{
+	return task->thread.sp;
+}
+
+static __always_inline __u64 compat_frozen_bytes(struct task_struct *task)
+{
+	return (__u64)BPF_CORE_READ(task, stack) + THREAD_SIZE - sizeof(struct regs) - compat_frozen_sp(task);
+}

@@ -19,7 +19,7 @@ struct thread {
 	__u64 exec_ns; /* the kernel's run time of the thread (se.sum_exec_runtime) when it last left the CPU */
 	/* the off-CPU interval under way */
 	__u64 out_ns;
-	__u64 kstack_id; /* taken at switch-out: with raw_tp, or if the CPU went to an untraced thread; else 0 */
+	__u64 kstack_id; /* walked at switch-out: with raw_tp, or see leaving_walk_due(); else 0 */
 	__u64 ustack_id, resource_id;
 	/* what was sent last, and the file the resource id stands for */
 	__u64 kstack_sent, ustack_sent, resource_sent;
@@ -53,6 +53,8 @@ struct thread {
 	__u8 kthread;
 	__u8 held; /* see cfg_hold */
 	__u8 closed; /* its totals were written at the end of recording */
+	__u8 recognized; /* its last kernel stack was, by a skeleton */
+	__u8 to_other; /* the CPU went to a thread that is not traced */
 	__u8 closed_interval; /* so was the interval that was open then */
 };
 
@@ -178,6 +180,31 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wcbpf_proc);
 } procs SEC(".maps");
+
+/* Skeletons of kernel stacks, see wire.h: made by userspace, [0] is none. */
+struct skeletons {
+	struct wcbpf_skeleton v[WCBPF_SKELETONS_MAX];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct skeletons);
+} skeletons SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WCBPF_SKELETONS_MAX);
+	__type(key, struct wcbpf_skeleton_key);
+	__type(value, struct wcbpf_variants);
+} skeleton_keys SEC(".maps");
+/* How many stacks were walked, by id: some are sent as specimens to learn from. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u32);
+} specimens SEC(".maps");
 
 /* Rules found lately: most addresses come again and again. */
 #define RULE_CACHE_N 4096

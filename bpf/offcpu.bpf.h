@@ -3,11 +3,13 @@
 /*
  * The off-CPU interval of a thread: begun at its switch-out, when its registers,
  * user memory and files can be read; emitted at its switch-in, when the length
- * is known. The kernel stack is taken at the switch-out if the CPU goes to a
- * thread that is not traced, else at the switch-in, where it still is the frozen one.
+ * is known. Then the kernel stack still is the frozen one, and most are recognized
+ * (skeleton.bpf.h). One that isn't is walked: at the switch-out if the CPU goes to a
+ * thread that is not traced, as that of a thread whose last was not recognized.
  */
 #include "filter.bpf.h"
 #include "resource.bpf.h"
+#include "skeleton.bpf.h"
 #include "userstack.bpf.h"
 #include "wakeup.bpf.h"
 
@@ -255,13 +257,10 @@ static __always_inline bool interval_emit(void *ctx, struct thread *t, struct ta
 
 	if (!ring || !s)
 		return false;
-	if (btf && inferred && !kstack_id && !(t->flags & WCBPF_IV_NEW_THREAD)) {
-		t->flags |= WCBPF_IV_KSTACK_FAILED; /* it has run since: the frozen stack is gone */
-	} else if (btf && !kstack_id && !(t->flags & WCBPF_IV_NEW_THREAD)) {
-		kstack_id = stack_kernel_read(&s->stack, SCRATCH_SCHED, task, now);
-		if (kstack_id)
-			stack_send(&s->stack, &t->kstack_sent);
-		else
+	if (btf && !(t->flags & WCBPF_IV_NEW_THREAD)) {
+		/* inferred: it has run since, the frozen stack is gone */
+		kstack_id = inferred ? t->kstack_id : stack_kernel_frozen(&s->stack, t, task, now);
+		if (!kstack_id)
 			t->flags |= WCBPF_IV_KSTACK_FAILED;
 	}
 	e = bpf_ringbuf_reserve(ring, sizeof(*e), 0);
@@ -400,7 +399,8 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 	else
 		t->voluntary_n++;
 	t->kstack_id = 0;
-	if (s && (!btf || to_other)) {
+	t->to_other = to_other;
+	if (s && (!btf || (to_other && leaving_walk_due(t)))) {
 		t->kstack_id = btf ? stack_kernel_leaving(ctx, &s->stack, now) :
 				     stack_kernel_current(ctx, &s->stack, now);
 		if (t->kstack_id)

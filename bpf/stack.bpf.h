@@ -62,6 +62,18 @@ static __always_inline void body_send(void *body, __u64 id, __u64 *last, __u32 s
 
 #define STACK_SIZE_FIXED (__builtin_offsetof(struct wcbpf_stack, copy))
 
+static __always_inline void stack_kernel_head(struct wcbpf_stack *s, __u64 id, __u32 frame_n, __u64 now)
+{
+	s->id = id;
+	s->frame_n = frame_n;
+	s->tgid = s->tid = 0;
+	s->guessed[0] = s->guessed[1] = 0;
+	s->side = WCBPF_STACK_KERNEL;
+	s->end = frame_n < WCBPF_STACK_DEPTH_MAX ? WCBPF_STACK_COMPLETE : WCBPF_STACK_TRUNCATED;
+	s->copy_len = 0;
+	head_fill(&s->head, WCBPF_EV_STACK, STACK_SIZE_FIXED, now);
+}
+
 /* Names the kernel frames that lie in s (bytes of them); 0: none could be read. */
 static __always_inline __u64 stack_kernel_name(struct wcbpf_stack *s, __u32 user, long bytes, __u64 now)
 {
@@ -70,14 +82,8 @@ static __always_inline __u64 stack_kernel_name(struct wcbpf_stack *s, __u32 user
 	if (bytes < 8)
 		return 0;
 	n = (__u64)bytes / 8;
-	s->frame_n = n;
-	s->id = hash_frames(user, 0x6b65726e656cull) | 1;
-	s->tgid = s->tid = 0;
-	s->guessed[0] = s->guessed[1] = 0;
-	s->side = WCBPF_STACK_KERNEL;
-	s->end = n < WCBPF_STACK_DEPTH_MAX ? WCBPF_STACK_COMPLETE : WCBPF_STACK_TRUNCATED;
-	s->copy_len = 0;
-	head_fill(&s->head, WCBPF_EV_STACK, STACK_SIZE_FIXED, now);
+	s->frame_n = n; /* for the hash */
+	stack_kernel_head(s, hash_frames(user, 0x6b65726e656cull) | 1, n, now);
 	return s->id;
 }
 

@@ -61,8 +61,11 @@ static __always_inline int on_switch(void *ctx, bool preempt, struct task_struct
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *t, *next_t;
 
-	if (rt.calibrating)
+	if (rt.calibrating) {
 		calibrate(prev, btf);
+		if (btf)
+			skeleton_calibrate(next);
+	}
 	if (rt.on == WCBPF_CLOSING) {
 		t = thread_find(next, next_tid, btf);
 		if (t)

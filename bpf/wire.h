@@ -142,6 +142,11 @@ enum wcbpf_stack_end {
  * ended. With a copy (copy_len > 0: the memory from regs[7], rsp, upwards) it is
  * this one moment's alone, for userspace to unwind; frames are what the walk
  * found without it.
+ *
+ * A kernel stack with a copy is a specimen to make skeletons of: the memory from
+ * regs[7], where it was frozen, up to the user's registers; regs[0] is the system
+ * call number, the rest of regs zero. With frame_n 0 its frames came before, with
+ * another body of that id.
  */
 struct wcbpf_stack {
 	struct wcbpf_head head;
@@ -156,6 +161,47 @@ struct wcbpf_stack {
 	__u64 regs[WCBPF_REGS_MAX];
 	__u64 frames[WCBPF_STACK_DEPTH_MAX];
 	__u8 copy[WCBPF_STACK_COPY_MAX]; /* head.size ends after copy_len bytes */
+};
+
+/*
+ * ---- skeletons of kernel stacks, made by userspace ----
+ *
+ * A skeleton says which words of a thread's kernel stack, at which distance from
+ * the stack pointer with which it left the CPU, make it the stack with this id:
+ * return addresses, and pointers into the stack itself (which move with it). All
+ * are compared. They cover the stack up to the return into the function that
+ * handles all system calls, above which there is a gap of random size and
+ * nothing unknown, or up to the user's registers.
+ *
+ * The key only steers the search. A skeleton never changes while it can be
+ * found; its room is used again when no program can be looking at it any more.
+ */
+#define WCBPF_SKELETONS_MAX 2048      /* power of two */
+#define WCBPF_SKELETON_SLOTS_MAX 64
+#define WCBPF_VARIANTS_MAX 8
+#define WCBPF_FROZEN_MAX 4096	      /* bytes of a stack up to the user's registers; deeper ones are walked */
+#define WCBPF_SKELETON_CHECK_OF 128   /* of so many stacks recognized, wcbpf_rt.skeleton_checks are walked to compare */
+#define WCBPF_SLOT_RELATIVE 1	      /* with a slot's place: the word counts from the stack pointer */
+
+struct wcbpf_skeleton {
+	__u64 stack_id;
+	__u16 slot_n;
+	__u16 depth;  /* bytes from the stack pointer to the end of the last word that is to be there */
+	__u8 at_top;  /* the user's registers follow */
+	__u8 dead;    /* by a program: a walk has found other frames */
+	__u8 pad[2];
+	__u16 at[WCBPF_SKELETON_SLOTS_MAX]; /* bytes from the stack pointer, by address; WCBPF_SLOT_RELATIVE */
+	__u64 word[WCBPF_SKELETON_SLOTS_MAX];
+};
+
+struct wcbpf_skeleton_key {
+	__s32 syscall;
+	__u32 pad;
+	__u64 word[2]; /* at wcbpf_rt.key_at; 0: not an address of the kernel's code */
+};
+
+struct wcbpf_variants {
+	__u32 index[WCBPF_VARIANTS_MAX]; /* ends with 0 */
 };
 
 /*
@@ -396,6 +442,9 @@ enum wcbpf_counter {
 	WCBPF_CNT_INFERRED,	      /* intervals whose switch-in was not seen, see WCBPF_IV_IN_INFERRED */
 	WCBPF_CNT_SAMPLES,	      /* of traced threads, attempted */
 	WCBPF_CNT_LOST_SAMPLES,	      /* of them without room in the ring */
+	WCBPF_CNT_SKELETON_HITS,      /* kernel stacks known by a skeleton */
+	WCBPF_CNT_SKELETON_CHECKS,    /* of them walked for comparison */
+	WCBPF_CNT_SKELETON_WRONG,     /* of them found to be others */
 	WCBPF_CNT_MAX,
 };
 
@@ -429,13 +478,17 @@ enum wcbpf_on {
 	WCBPF_CLOSING, /* after end_ns: a thread that comes back ends its open interval, for its stack is about to go */
 };
 
+#define WCBPF_CALIBRATION_FROZEN_MAX 8
+#define WCBPF_CALIBRATION_WORDS 64
+
 /* Run-time state shared by mapping the object's .bss. */
 struct wcbpf_rt {
 	__u32 on;		/* enum wcbpf_on */
 	__u32 iter_mode;	/* enum wcbpf_iter_mode */
 	__u64 begin_ns, end_ns; /* of the recording */
 	__u64 learned_ns;	/* the programs' clock during WCBPF_ITER_LEARN */
-	/* The kernel's scheduler functions, and its lock functions; bytes 0: not known. */
+	/* The kernel's code, its scheduler functions, and its lock functions; bytes 0: not known. */
+	__u64 text, text_bytes;
 	__u64 sched_text, sched_text_bytes, lock_text, lock_text_bytes;
 	__u64 pidns;		/* our PID namespace's address */
 	__u32 pidns_level;
@@ -451,12 +504,20 @@ struct wcbpf_rt {
 	__u32 calibrating;	/* tid of the thread of ours whose blocking switches' flags are recorded; 0: none */
 	__u32 calibration_n;
 	__u64 calibration_flags[16];
+	/* Of that thread's stack at its switches-in: as many as fit. */
+	__u32 frozen_n;
+	__u32 skeleton_checks; /* of WCBPF_SKELETON_CHECK_OF */
+	__u64 frozen[WCBPF_CALIBRATION_FROZEN_MAX][WCBPF_CALIBRATION_WORDS];
+	__u32 key_at[2]; /* places of a skeleton key's words; 0: no skeletons are used */
 };
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct wcbpf_head) == 16, "wire layout");
 _Static_assert(sizeof(struct wcbpf_interval) == 192, "wire layout");
 _Static_assert(sizeof(struct wcbpf_stack) == 56 + 8 * (WCBPF_REGS_MAX + WCBPF_STACK_DEPTH_MAX) + WCBPF_STACK_COPY_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_skeleton) == 16 + 10 * WCBPF_SKELETON_SLOTS_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_skeleton_key) == 24, "wire layout");
+_Static_assert(sizeof(struct wcbpf_variants) == 4 * WCBPF_VARIANTS_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_proc) == 24, "wire layout");
 _Static_assert(sizeof(struct wcbpf_mapent) == 48, "wire layout");
 _Static_assert(sizeof(struct wcbpf_dir) == 8, "wire layout");

@@ -23,6 +23,7 @@
 #include "assemble/assemble.h"
 #include "capture/owners.h"
 #include "capture/programs.h"
+#include "capture/skeletons.h"
 #include "capture/tables.h"
 #include "proc/proc.h"
 #include "util/cleanup.h"
@@ -48,6 +49,7 @@ struct capture {
 	struct assemble *assemble;
 	struct resolve *resolve;
 	struct tables *tables; /* NULL: user stacks are not walked by tables */
+	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
 	struct map *known; /* processes that are or were traced */
@@ -297,6 +299,16 @@ static int sample_take(struct capture *c, const struct wcbpf_head *e)
 	return assemble_event(c->assemble, &sample.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
+static int stack_take(struct capture *c, const struct wcbpf_stack *s)
+{
+	bool frames = s->side == WCBPF_STACK_USER || s->frame_n || !s->copy_len;
+	int err = frames ? resolve_take(c->resolve, s) : 0;
+
+	if (err || s->side != WCBPF_STACK_KERNEL || !c->skeletons)
+		return err;
+	return skeletons_learn(c->skeletons, s, bpf_now(c));
+}
+
 static int event_take(void *arg, const struct wcbpf_head *e)
 {
 	struct capture *c = arg;
@@ -306,7 +318,7 @@ static int event_take(void *arg, const struct wcbpf_head *e)
 	c->bytes += e->size;
 	switch (e->kind) {
 	case WCBPF_EV_STACK:
-		err = resolve_take(c->resolve, (const void *)e);
+		err = stack_take(c, (const void *)e);
 		break;
 	case WCBPF_EV_RESOURCE:
 		if (e->size < sizeof(struct wcbpf_resource)) {
@@ -429,7 +441,7 @@ static void files_limit_raise(void)
 
 static int start(struct capture *c, struct capture_error *e)
 {
-	uint64_t sched[2], lock[2];
+	struct skeletons_kernel kernel;
 	int err;
 
 	files_limit_raise();
@@ -480,8 +492,9 @@ static int start(struct capture *c, struct capture_error *e)
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "the thread that resolves stacks can't be started: %s",
 				    strerror(-err));
-	if (!resolve_scheduler(c->resolve, sched, lock))
-		programs_set_scheduler(c->programs, sched, lock);
+	if (!resolve_kernel_code(c->resolve, &kernel) &&
+	    programs_learn_stacks(c->programs, &kernel, &c->skeletons) == -ENOMEM)
+		return capture_fail(e, -ENOMEM, false, "no_memory", "out of memory");
 	c->model->sample_hz = programs_sample_hz(c->programs);
 	programs_switch_on(c->programs, c->begin_ns);
 	err = seed_all(c, e);
@@ -643,6 +656,7 @@ static void integrity_fill(struct capture *c)
 	i->unbalanced = n[WCBPF_CNT_UNBALANCED];
 	i->samples = n[WCBPF_CNT_SAMPLES];
 	i->lost_samples += n[WCBPF_CNT_LOST_SAMPLES];
+	i->mismatched_kernel_stacks = n[WCBPF_CNT_SKELETON_WRONG];
 }
 
 /* Which CPU lost what: a line for each that did. */
@@ -661,6 +675,7 @@ static void losses_by_cpu(struct capture *c)
 		{ WCBPF_CNT_CLOCK_BACK, "intervals (clock gone back)" },
 		{ WCBPF_CNT_UNBALANCED, "intervals (switch-out not seen)" },
 		{ WCBPF_CNT_LOST_SAMPLES, "samples (ring full)" },
+		{ WCBPF_CNT_SKELETON_WRONG, "kernel stacks to others (--kernel-stacks walk avoids that)" },
 	};
 	uint64_t n[WCBPF_CNT_MAX];
 	char line[200];
@@ -680,6 +695,18 @@ static int close_take(void *arg, const struct wcbpf_head *e)
 	struct capture *c = arg;
 
 	return rings_push(c->rings, e);
+}
+
+static void skeletons_tell(struct capture *c)
+{
+	uint64_t n[WCBPF_CNT_MAX];
+
+	if (!c->skeletons)
+		return;
+	programs_counts(c->programs, n);
+	log_debug("kernel stacks: %zu skeletons gave %llu, of which %llu were walked as well, %llu of them others",
+		  skeletons_n(c->skeletons), (unsigned long long)n[WCBPF_CNT_SKELETON_HITS],
+		  (unsigned long long)n[WCBPF_CNT_SKELETON_CHECKS], (unsigned long long)n[WCBPF_CNT_SKELETON_WRONG]);
 }
 
 static void tables_tell(struct capture *c)
@@ -734,6 +761,7 @@ int capture_stop(struct capture *c)
 	integrity_fill(c);
 	losses_by_cpu(c);
 	tables_tell(c);
+	skeletons_tell(c);
 	err = drain(c, true);
 	notes_tell(c);
 	closed = assemble_finish(c->assemble, end);
@@ -774,6 +802,7 @@ struct capture *capture_free(struct capture *c)
 		close(c->wake_fd);
 	mappings_free(c->mappings);
 	rings_free(c->rings);
+	skeletons_free(c->skeletons);
 	programs_free(c->programs);
 	resolve_free(c->resolve);
 	assemble_free(c->assemble);

@@ -11,6 +11,13 @@ struct capture;
 
 enum capture_scope { CAPTURE_PIDS, CAPTURE_TIDS, CAPTURE_CGROUP, CAPTURE_ALL };
 
+/* How the kernel stacks of blocked threads are taken. */
+enum capture_kernel_stacks {
+	CAPTURE_KSTACKS_AUTO,  /* recognized where possible (skeletons, see bpf/wire.h), a share of them walked to compare */
+	CAPTURE_KSTACKS_WALK,  /* always walked */
+	CAPTURE_KSTACKS_CHECK, /* recognized, and all walked to compare */
+};
+
 struct capture_options {
 	enum capture_scope scope;
 	const uint32_t *ids; /* PIDs or TIDs */
@@ -23,6 +30,7 @@ struct capture_options {
 	size_t event_cap;
 	bool keep_args;
 	bool symbols;	     /* false: --no-symbols */
+	enum capture_kernel_stacks kernel_stacks;
 	enum wcbpf_ustack user_stacks;
 	bool copies;	     /* what the tables don't know is copied and unwound here, within a budget */
 	uint32_t sample_hz;  /* how often a CPU's running thread is looked at; 0: never */

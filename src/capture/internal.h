@@ -140,8 +140,9 @@ int resolve_some(struct resolve *r, uint64_t before_ns);
 void resolve_hurry(struct resolve *r);
 /* Works on all that there is, to the end, and puts it into the model. 0, -ENOMEM. */
 int resolve_finish(struct resolve *r);
-/* Where the kernel's scheduler and lock functions lie, [start, end) each. -ENOENT. */
-int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2]);
+/* Where the kernel's code and its scheduler and lock functions lie, and their names, valid while r is. -ENOENT. */
+struct skeletons_kernel;
+int resolve_kernel_code(const struct resolve *r, struct skeletons_kernel *ret);
 /* Why kernel names are missing, NULL if they are not. */
 const char *resolve_kernel_problem(const struct resolve *r);
 /* Files that could have given names but were not used, a line each; for when all stacks are resolved. Their number. */

@@ -9,12 +9,14 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture/privileges.h"
 #include "capture/programs.h"
+#include "capture/skeletons.h"
 #include "capture/tables.h"
 #include "util/cleanup.h"
 #include "util/log.h"
@@ -25,6 +27,7 @@
 #define PROBLEMS_MAX 8
 #define COPIES_MAX 300 /* stacks copied a CPU and 100 ms while tables are missing: 2.5 MB of its ring */
 #define RING_BYTES_TOTAL (64 << 20)
+#define SKELETON_CHECKS 1 /* of WCBPF_SKELETON_CHECK_OF */
 #define OFFLINE_RING_BYTES (64 << 10)
 #define REFUSED_BTF "BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost"
 #define NOT_SAMPLED "threads are not sampled, what they did on the CPU is unknown: "
@@ -39,6 +42,8 @@ struct programs {
 	size_t problem_n;
 	uint64_t run_n, run_ns, misses; /* read before detaching */
 	uint64_t sample_run_n, sample_run_ns; /* of them */
+	enum capture_kernel_stacks kernel_stacks;
+	struct wcbpf_skeleton *skeletons; /* the map's memory, NULL: not in use */
 };
 
 static void problem(struct programs *p, const char *text)
@@ -202,6 +207,7 @@ int programs_new(const struct capture_options *o, struct programs **ret, struct 
 		return capture_fail(e, -ENOMEM, false, "no_memory", "out of memory");
 	libbpf_set_print(libbpf_say);
 	p->stats_fd = -1;
+	p->kernel_stacks = o->kernel_stacks;
 	p->cpu_n = libbpf_num_possible_cpus();
 	p->sample_hz = o->sample_hz;
 	err = features_read(&f);
@@ -404,14 +410,44 @@ int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct cap
 	return 0;
 }
 
-void programs_set_scheduler(struct programs *p, const uint64_t sched[2], const uint64_t lock[2])
+static int skeletons_publish(void *arg, const struct wcbpf_skeleton_key *key, const struct wcbpf_variants *variants)
+{
+	struct programs *p = arg;
+	int err = bpf_map_update_elem(bpf_map__fd(p->skel->maps.skeleton_keys), key, variants, BPF_ANY);
+
+	return err && errno != E2BIG ? -errno : 0; /* no room for more keys: these stacks are walked */
+}
+
+int programs_learn_stacks(struct programs *p, const struct skeletons_kernel *k, struct skeletons **ret)
 {
 	struct wcbpf_rt *rt = &p->skel->bss->rt;
+	struct skeletons_place place = { .publish = skeletons_publish, .arg = p };
+	uint32_t key_at[2] = { 0 };
+	int err;
 
-	rt->sched_text = sched[0];
-	rt->sched_text_bytes = sched[1] - sched[0];
-	rt->lock_text = lock[0];
-	rt->lock_text_bytes = lock[1] - lock[0];
+	rt->text = k->text[0];
+	rt->text_bytes = k->text[1] - k->text[0];
+	rt->sched_text = k->sched[0];
+	rt->sched_text_bytes = k->sched[1] - k->sched[0];
+	rt->lock_text = k->lock[0];
+	rt->lock_text_bytes = k->lock[1] - k->lock[0];
+	if (p->kernel_stacks == CAPTURE_KSTACKS_WALK)
+		return -ENOENT;
+	err = skeletons_key_places(k, (const void *)rt->frozen, rt->frozen_n, key_at);
+	log_debug("learned: a stack's key lies at %u and %u of %u stacks: %s", key_at[0], key_at[1], rt->frozen_n, strerror(-err));
+	if (err)
+		return err;
+	place.all = mmap(NULL, sizeof(*place.all) * WCBPF_SKELETONS_MAX, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 bpf_map__fd(p->skel->maps.skeletons), 0);
+	if (place.all == MAP_FAILED)
+		return -errno;
+	p->skeletons = place.all;
+	err = skeletons_new(k, &place, key_at, ret);
+	if (err)
+		return err;
+	rt->skeleton_checks = p->kernel_stacks == CAPTURE_KSTACKS_CHECK ? WCBPF_SKELETON_CHECK_OF : SKELETON_CHECKS;
+	memcpy(rt->key_at, key_at, sizeof(key_at));
+	return 0;
 }
 
 void programs_switch_on(struct programs *p, uint64_t begin_ns)
@@ -552,6 +588,8 @@ struct programs *programs_free(struct programs *p)
 	sampling_free(p->sampling);
 	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++)
 		bpf_link__destroy(p->futex_exits[i]);
+	if (p->skeletons)
+		munmap(p->skeletons, sizeof(*p->skeletons) * WCBPF_SKELETONS_MAX);
 	wcbpf_bpf__destroy(p->skel);
 	if (p->stats_fd >= 0)
 		close(p->stats_fd);

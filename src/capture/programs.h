@@ -15,8 +15,13 @@ bool programs_tables(const struct programs *p, struct tables_maps *ret);
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret);
 /* Attaches everything, learns what is to be learned. Recording is not on yet. */
 int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e);
-/* Kernel code whose frames are left out of the stacks of blocked threads: [start, end) each. Before the switch-on. */
-void programs_set_scheduler(struct programs *p, const uint64_t sched[2], const uint64_t lock[2]);
+struct skeletons;
+struct skeletons_kernel;
+/*
+ * From now on kernel stacks are known by skeletons; those are made by who is given back, freed before the programs. Says
+ * which frames of threads that are off the CPU are left out as well. Before the switch-on. -ENOENT: not on this kernel.
+ */
+int programs_learn_stacks(struct programs *p, const struct skeletons_kernel *k, struct skeletons **ret);
 void programs_switch_on(struct programs *p, uint64_t begin_ns);
 /* Takes up the running threads in scope: a struct wcbpf_seed each. Can be repeated. */
 int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);

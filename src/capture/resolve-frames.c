@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/skeletons.h"
 #include "proc/proc.h"
 #include "unwind/unwind.h"
 #include "util/cleanup.h"
@@ -75,21 +76,28 @@ const char *framer_kernel_problem(const struct framer *f)
 		       "/proc/kallsyms can't be read: kernel frames have no names";
 }
 
-int framer_scheduler(const struct framer *f, uint64_t ret_sched[2], uint64_t ret_lock[2])
+static const char *kernel_name(void *arg, uint64_t address)
+{
+	struct ksym found;
+
+	return ksyms_lookup(arg, address, &found) ? NULL : found.name;
+}
+
+int framer_kernel_code(const struct framer *f, struct skeletons_kernel *ret)
 {
 	static const char *const names[] = { "__sched_text_start", "__sched_text_end", "__lock_text_start",
-					     "__lock_text_end" };
-	uint64_t at[4];
+					     "__lock_text_end", "_etext" };
+	uint64_t at[5], text = f->ksyms ? ksyms_text(f->ksyms) : 0;
 
-	if (!f->ksyms)
+	if (!text)
 		return -ENOENT;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		if (ksyms_find(f->ksyms, names[i], &at[i]))
 			return -ENOENT;
-	if (at[0] >= at[1] || at[2] > at[3])
+	if (at[0] >= at[1] || at[2] > at[3] || text >= at[4])
 		return -ENOENT;
-	memcpy(ret_sched, &at[0], 2 * sizeof(at[0]));
-	memcpy(ret_lock, &at[2], 2 * sizeof(at[0]));
+	*ret = (struct skeletons_kernel){ .text = { text, at[4] }, .sched = { at[0], at[1] }, .lock = { at[2], at[3] },
+					  .name = kernel_name, .arg = f->ksyms };
 	return 0;
 }
 

@@ -30,8 +30,9 @@ int framer_new(const struct proc_maps *maps, bool symbols, struct framer **ret);
 struct framer *framer_free(struct framer *f);
 /* Makes frames of the job's body, as worker_new() calls it: arg is the framer. Names live as long as it. */
 void framer_work(void *arg, struct job *job);
-/* Where the kernel's scheduler and lock functions lie, [start, end) each. -ENOENT. */
-int framer_scheduler(const struct framer *f, uint64_t ret_sched[2], uint64_t ret_lock[2]);
+/* Where the kernel's code and its scheduler and lock functions lie, and their names, valid while f is. -ENOENT. */
+struct skeletons_kernel;
+int framer_kernel_code(const struct framer *f, struct skeletons_kernel *ret);
 /* Files with names that were not used: lines for people. After the thread's end. */
 size_t framer_notes(const struct framer *f, const char *const **ret);
 /* Why kernel names are missing, NULL if they are not. */

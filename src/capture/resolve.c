@@ -359,9 +359,9 @@ int resolve_finish(struct resolve *r)
 	return err ? err : doubts_tell(r);
 }
 
-int resolve_scheduler(const struct resolve *r, uint64_t ret_sched[2], uint64_t ret_lock[2])
+int resolve_kernel_code(const struct resolve *r, struct skeletons_kernel *ret)
 {
-	return framer_scheduler(r->framer, ret_sched, ret_lock);
+	return framer_kernel_code(r->framer, ret);
 }
 
 const char *resolve_kernel_problem(const struct resolve *r)

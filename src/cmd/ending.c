@@ -52,6 +52,7 @@ static void integrity_print(const struct ending *e)
 		{i->lost_ring_full, "interval(s) lost (ring full)"},
 		{i->lost_unprocessed + i->lost_clock_back, "interval(s) unusable"},
 		{i->lost_stack_bodies + i->failed_kernel_stacks + i->failed_user_stacks, "interval(s) lack a stack"},
+		{i->mismatched_kernel_stacks, "kernel stack(s) taken for others"},
 		{i->dropped_events, "event(s) over --event-cap (totals are right)"},
 		{i->lost_map_full, "thread(s) not followed"},
 		{i->lost_lifecycle, "start(s) or end(s) of threads lost"},

@@ -180,6 +180,21 @@ static int set_call_graph(void *config, const char *value, char **ret_why)
 	return options_refuse(ret_why, "--call-graph %s: there are auto, fp, ehframe, copy and none", value);
 }
 
+static int set_kernel_stacks(void *config, const char *value, char **ret_why)
+{
+	static const char *const words[] = {
+		[CAPTURE_KSTACKS_AUTO] = "auto", [CAPTURE_KSTACKS_WALK] = "walk", [CAPTURE_KSTACKS_CHECK] = "check",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(value, words[i]))
+			continue;
+		((struct capture_config *)config)->kernel_stacks = i;
+		return 0;
+	}
+	return options_refuse(ret_why, "--kernel-stacks %s: there are auto, walk and check", value);
+}
+
 static int set_no_inherit(void *config, const char *value, char **ret_why)
 {
 	(void)value, (void)ret_why;
@@ -251,6 +266,8 @@ const struct option_row options_capture_rows[] = {
 	{'F', "freq", "HZ", NULL, "mode wall: samples a second of what runs on each CPU (default 99)", set_freq},
 	{0, "call-graph", "HOW", "auto|fp|ehframe|copy|none",
 	 "how user stacks are taken (default auto: .eh_frame)", set_call_graph},
+	{0, "kernel-stacks", "HOW", "auto|walk|check",
+	 "how kernel stacks are taken (default auto: recognized)", set_kernel_stacks},
 	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
 	{0, "user", "NAME", NULL, "run CMD as this user", set_user},
 	{0, "event-cap", "N", NULL, "most events kept for the dump (default 4194304)", set_event_cap},

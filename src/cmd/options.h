@@ -76,6 +76,7 @@ struct capture_config {
 	enum output_mode mode;
 	uint32_t sample_hz;	  /* mode wall */
 	bool has_sample_hz;	  /* -F was given */
+	enum capture_kernel_stacks kernel_stacks;
 	enum wcbpf_ustack user_stacks;
 	bool copies;		  /* --call-graph auto: copied stacks where tables are missing */
 	bool call_graph_dwarf;	  /* given as dwarf, which elsewhere means copied stacks */

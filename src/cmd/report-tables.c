@@ -22,6 +22,7 @@ static const struct loss_row {
 	LOSS(lost_stack_bodies, "interval(s) whose stack was never delivered"),
 	LOSS(failed_kernel_stacks, "kernel stack(s) could not be read"),
 	LOSS(failed_user_stacks, "user stack(s) could not be read"),
+	LOSS(mismatched_kernel_stacks, "kernel stack(s) were taken for others"),
 	LOSS(lost_lifecycle, "fork, exec or exit event(s)"),
 	LOSS(lost_futex_results, "result(s) of futex calls"),
 	LOSS(lost_resources, "description(s) of waited-for files"),

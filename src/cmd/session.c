@@ -191,6 +191,7 @@ static int recording_begin(struct session *s)
 		.event_cap = c->event_cap,
 		.keep_args = c->keep_args,
 		.symbols = c->symbols,
+		.kernel_stacks = c->kernel_stacks,
 		.user_stacks = c->user_stacks,
 		.copies = c->copies,
 		.sample_hz = c->mode == OUTPUT_WALL ? c->sample_hz : 0,

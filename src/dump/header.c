@@ -147,8 +147,8 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 		COUNTER(failed_kernel_stacks), COUNTER(failed_user_stacks), COUNTER(lost_lifecycle),
 		COUNTER(lost_futex_results), COUNTER(lost_resources), COUNTER(lost_map_full), COUNTER(lost_recursion),
 		COUNTER(lost_mappings), COUNTER(unmatched_wakes), COUNTER(inferred_switches), COUNTER(unbalanced),
-		COUNTER(truncated_stacks), COUNTER(repeated_stack_losses), COUNTER(samples), COUNTER(recorded_samples),
-		COUNTER(lost_samples), COUNTER(failed_sample_stacks),
+		COUNTER(truncated_stacks), COUNTER(mismatched_kernel_stacks), COUNTER(repeated_stack_losses), COUNTER(samples),
+		COUNTER(recorded_samples), COUNTER(lost_samples), COUNTER(failed_sample_stacks),
 #undef COUNTER
 	};
 

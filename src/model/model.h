@@ -203,6 +203,7 @@ struct model_integrity {
 	uint64_t lost_clock_back;
 	uint64_t lost_stack_bodies; /* intervals whose stack's body was lost */
 	uint64_t failed_kernel_stacks, failed_user_stacks; /* intervals without, for which one was due */
+	uint64_t mismatched_kernel_stacks; /* recognized, and by comparison others: as many in so many that were compared */
 	uint64_t repeated_stack_losses; /* what those three count again: an interval in n of them, n - 1 */
 	uint64_t lost_lifecycle, lost_futex_results, lost_resources;
 	uint64_t lost_map_full;	   /* threads that could not be followed */

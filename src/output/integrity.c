@@ -36,6 +36,7 @@ static const struct counter counters[] = {
 	COUNTER(lost_stack_bodies, STACK_TRACE, "interval(s) whose stack was never delivered"),
 	COUNTER(failed_kernel_stacks, STACK_TRACE, "interval(s) whose kernel stack could not be read"),
 	COUNTER(failed_user_stacks, STACK_TRACE, "interval(s) whose user stack could not be read"),
+	COUNTER(mismatched_kernel_stacks, OTHER, "kernel stack(s) were taken for others, as a comparison showed"),
 	COUNTER(repeated_stack_losses, PLAIN, NULL),
 	COUNTER(lost_lifecycle, OTHER, "fork, exec or exit event(s) lost"),
 	COUNTER(lost_futex_results, OTHER, "result(s) of futex calls lost"),

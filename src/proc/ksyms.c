@@ -372,7 +372,7 @@ int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret)
 	for (size_t i = 0; i < k->n; i++) {
 		const struct entry *e = &k->v[i];
 
-		if (!e->edge && !e->module && !strcmp(k->names + e->name, name)) {
+		if (!e->module && !strcmp(k->names + e->name, name)) {
 			*ret = e->start;
 			return 0;
 		}

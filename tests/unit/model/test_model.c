@@ -220,6 +220,7 @@ Test(model, tells_losses_from_facts)
 		ROW(lost_stack_bodies, true, true),
 		ROW(failed_kernel_stacks, true, true),
 		ROW(failed_user_stacks, true, true),
+		ROW(mismatched_kernel_stacks, true, false),
 		ROW(lost_lifecycle, true, false),
 		ROW(lost_futex_results, true, false),
 		ROW(lost_resources, true, false),

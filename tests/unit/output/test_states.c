@@ -121,6 +121,7 @@ Test(output_states, every_loss_has_a_caveat)
 		{"lost_stack_bodies", offsetof(struct model_integrity, lost_stack_bodies), true},
 		{"failed_kernel_stacks", offsetof(struct model_integrity, failed_kernel_stacks), true},
 		{"failed_user_stacks", offsetof(struct model_integrity, failed_user_stacks), true},
+		{"mismatched_kernel_stacks", offsetof(struct model_integrity, mismatched_kernel_stacks), false},
 		{"lost_lifecycle", offsetof(struct model_integrity, lost_lifecycle), false},
 		{"lost_futex_results", offsetof(struct model_integrity, lost_futex_results), false},
 		{"lost_resources", offsetof(struct model_integrity, lost_resources), false},
