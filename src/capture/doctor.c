@@ -161,6 +161,11 @@ static void check_programs(struct checks *c)
 		add(c, CHECK_MISSING, "ring buffers", "can't be made: %s", strerror(errno));
 	rings_free(rings);
 	add(c, CHECK_OK, "BPF programs", "load and attach%s", offset ? "; this is a time namespace, its offset is allowed for" : "");
+	if (programs_are_typed(p))
+		add(c, CHECK_OK, "BTF programs", "load");
+	else
+		add(c, CHECK_DEGRADED, "BTF programs", "refused: raw tracepoints stand in for them, at a higher cost; "
+		    "'wcbpf record -vv' shows why, please report it");
 	for (size_t i = 0; programs_problem(p, i); i++)
 		add(c, CHECK_DEGRADED, "BPF programs", "%s", programs_problem(p, i));
 }

@@ -29,7 +29,8 @@
 #define RING_BYTES_TOTAL (64 << 20)
 #define SKELETON_CHECKS 1 /* of WCBPF_SKELETON_CHECK_OF */
 #define OFFLINE_RING_BYTES (64 << 10)
-#define REFUSED_BTF "BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost"
+#define REFUSED_BTF                                                                                                    \
+	"BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost (-vv says why)"
 #define NOT_SAMPLED "threads are not sampled, what they did on the CPU is unknown: "
 
 struct programs {
@@ -38,6 +39,7 @@ struct programs {
 	struct sampling *sampling; /* NULL: threads are not sampled */
 	int stats_fd;
 	uint32_t cpu_n, sample_hz;
+	bool typed; /* BTF tracing programs */
 	const char *problems[PROBLEMS_MAX + 1];
 	size_t problem_n;
 	uint64_t run_n, run_ns, misses; /* read before detaching */
@@ -50,6 +52,11 @@ static void problem(struct programs *p, const char *text)
 {
 	if (p->problem_n < PROBLEMS_MAX)
 		p->problems[p->problem_n++] = text;
+}
+
+bool programs_are_typed(const struct programs *p)
+{
+	return p->typed;
 }
 
 const char *programs_problem(const struct programs *p, size_t i)
@@ -139,6 +146,7 @@ static int load_any(struct programs *p, const struct capture_options *o, const s
 	bool sample = o->sample_hz;
 	int err = load(p, o, f, true, sample);
 
+	p->typed = !err;
 	if (!err)
 		return 0;
 	if (!load(p, o, f, false, sample)) {
@@ -147,7 +155,8 @@ static int load_any(struct programs *p, const struct capture_options *o, const s
 	}
 	if (!sample)
 		return err;
-	if (load(p, o, f, true, false)) {
+	p->typed = !load(p, o, f, true, false);
+	if (!p->typed) {
 		if (load(p, o, f, false, false))
 			return err;
 		problem(p, REFUSED_BTF);

@@ -46,5 +46,7 @@ void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_
 uint32_t programs_sample_hz(const struct programs *p);
 /* Follows CPUs that came or went since. */
 void programs_refresh(struct programs *p);
+/* BTF tracing programs, not the raw tracepoints that stand in for them (a problem, too). */
+bool programs_are_typed(const struct programs *p);
 /* What is missing on this host though recording works; the i-th line, NULL behind the last. */
 const char *programs_problem(const struct programs *p, size_t i);

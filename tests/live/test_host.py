@@ -2,6 +2,7 @@
 """Hosts and users that allow less: the missing thing is named; doctor says the same. C72, C73, C74."""
 import json
 import os
+import re
 import shutil
 
 from live import Skip, check
@@ -111,6 +112,19 @@ def test_doctor(live):
     check(rc == 0 and str(sleeper.pid) in out, 'doctor -p: status %d: %s', rc, err + out)
     rc, out, err = live.run([live.wcbpf, 'doctor', '-p', '4194999'])
     check(rc != 0 and '4194999' in out + err, 'doctor -p of nobody: status %d: %s', rc, err + out)
+
+
+def test_typed_programs_refused(live):
+    """A kernel that refuses the BTF tracing programs: recorded by others, and that is told, by doctor too."""
+    env = dict(os.environ, LD_PRELOAD=live.work('librefuse.so')[0], REFUSE='switch_btf')
+    rec = live.record(live.work('sleep 5 20000'), strict=False, env=env)
+    check('BTF tracing programs are refused' in rec.diagnostics, 'diagnostics: %r', rec.diagnostics)
+    stacks = [rec.stacks[w.kstack].frames for w in rec.waits if w.kind == 'sleep' and w.kstack in rec.stacks]
+    check(len(stacks) >= 5 and all(any('nanosleep' in f for f in s) for s in stacks), 'kernel stacks: %s', stacks)
+    rc, out, err = live.run([live.wcbpf, 'doctor'], env=env)
+    check(re.search(r'BTF programs.*refused', out), 'doctor: %s', out + err)
+    rc, out, err = live.run([live.wcbpf, 'doctor'])
+    check(not re.search(r'BTF programs.*refused', out) and 'BTF programs' in out, 'doctor: %s', out + err)
 
 
 def test_help_and_version(live):
