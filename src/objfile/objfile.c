@@ -233,7 +233,7 @@ int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *
 		const struct segment *s = &o->segments[i];
 		bool inside = offset >= s->offset && offset - s->offset < s->filesz;
 		bool in_page = offset >= (s->offset & ~PAGE_MASK) && offset < s->offset;
-		int rank = inside ? 3 + s->exec : in_page ? 1 + s->exec : 0;
+		int rank = inside ? 2 + 2 * s->exec : in_page ? 1 + 2 * s->exec : 0;
 
 		if (rank > best_rank) {
 			best = s;

@@ -21,7 +21,7 @@ static bool is_tracers_own(const struct ksym *k)
 {
 	static const char *const prefixes[] = {
 		"bpf_prog_", "__bpf_prog_", "bpf_trampoline", "bpf_dispatcher_", "bpf_trace_run", "__bpf_trace_",
-		"__traceiter_",
+		"__traceiter_", "trace_call_bpf", "perf_syscall_enter", "perf_syscall_exit", "perf_trace_run_bpf_",
 	};
 
 	if (k->bpf)

@@ -27,6 +27,8 @@ static void setup(void)
 		    "ffffffff81008000 T __bpf_prog_enter\n"
 		    "ffffffff81009000 T bpf_get_numa_node_id\n"
 		    "ffffffff8100a000 T bpf_map_update_elem\n"
+		    "ffffffff8100a800 t perf_syscall_exit\n"
+		    "ffffffff8100a900 T trace_call_bpf\n"
 		    "ffffffff8100b000 T _etext\n"
 		    "ffffffffc0001000 t nf_hook\t[nf_tables]\n"
 		    "ffffffffc0005000 t bpf_prog_0123456789abcdef_on_switch\t[bpf]\n"
@@ -66,6 +68,8 @@ Test(kernel, frames)
 		{ 0xffffffff81008001, "__bpf_prog_enter", "[kernel]", 1, true },
 		{ 0xffffffff81009001, "bpf_get_numa_node_id", "[kernel]", 1, false },
 		{ 0xffffffff8100a001, "bpf_map_update_elem", "[kernel]", 1, false },
+		{ 0xffffffff8100a801, "perf_syscall_exit", "[kernel]", 1, true },
+		{ 0xffffffff8100a901, "trace_call_bpf", "[kernel]", 1, true },
 		{ 0xffffffff8100b001, NULL, "[kernel]", 0, false },
 		{ 0xffffffffc0001100, "nf_hook", "[nf_tables]", 0x100, false },
 		{ 0xffffffffc0005100, "bpf_prog_0123456789abcdef_on_switch", "[bpf]", 0x100, true },
