@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * What comes in while recording: events, mappings, the threads that were there.
+ * Each goes to who keeps it: assemble/, the mappings over time, the unwind
+ * tables, the stacks' resolver.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "assemble/assemble.h"
+#include "capture/owners.h"
+#include "capture/programs.h"
+#include "capture/skeletons.h"
+#include "capture/state.h"
+#include "capture/tables.h"
+#include "proc/proc.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+#include "util/map.h"
+
+void feed_mapping(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
+			 uint32_t maj, uint32_t min, uint64_t ino, const char *path)
+{
+	struct capture *c = arg;
+
+	if (proc_maps_add(c->maps, pid, time_ns, start, len, pgoff, maj, min, ino, path))
+		c->model->integrity.lost_mappings++;
+	if (c->tables)
+		tables_changed(c->tables, pid);
+}
+
+void feed_exec(void *arg, uint32_t pid, uint64_t time_ns)
+{
+	struct capture *c = arg;
+
+	proc_maps_exec(c->maps, pid, time_ns);
+}
+
+bool feed_is_wanted(void *arg, uint32_t pid)
+{
+	struct capture *c = arg;
+
+	return c->options.scope == CAPTURE_ALL || c->options.scope == CAPTURE_CGROUP ||
+	       map_get(c->known, pid, NULL) || programs_traces(c->programs, pid);
+}
+
+/* A process is traced, or has a new program. Without memory its stacks are taken without tables. */
+static void tables_take(struct capture *c, uint32_t pid, uint64_t exec_id)
+{
+	if (c->tables && tables_process(c->tables, pid, exec_id))
+		log_debug("no memory for the unwind tables of process %u", pid);
+}
+
+void feed_published(void *arg, uint32_t pid)
+{
+	struct capture *c = arg;
+
+	/* after the flip: who was walked until now was walked by the tables before */
+	if (resolve_tables_published(c->resolve, pid, bpf_now(c)))
+		log_debug("no memory to tell the stacks of process %u that were walked by old tables", pid);
+}
+
+/* ---- seeding ---- */
+
+/* record's child at its gate: it becomes part of the recording with its exec. */
+static int held_take(struct capture *c, const struct wcbpf_seed *s)
+{
+	int err = map_put(c->known, s->tgid, 1);
+
+	c->held_pid = s->tgid;
+	c->held_start_ns = s->start_ns;
+	c->had_targets = true;
+	return err ? err : map_put(c->alive, s->tgid, 1);
+}
+
+static int held_begin(struct capture *c, const struct wcbpf_exec *e)
+{
+	struct assemble_seed seed = { .pid = e->tgid, .tid = e->tid, .start_time_ns = c->held_start_ns,
+				      .now_ns = e->head.time_ns };
+	char comm[WCBPF_COMM_LEN + 1];
+
+	snprintf(comm, sizeof(comm), "%.*s", WCBPF_COMM_LEN, e->comm);
+	seed.comm = comm;
+	c->held_pid = 0;
+	return assemble_seed(c->assemble, &seed);
+}
+
+int feed_seed(void *arg, const struct wcbpf_head *e)
+{
+	const struct wcbpf_seed *s = (const void *)e;
+	struct capture *c = arg;
+	_cleanup_(freep) char *argv = NULL;
+	size_t argv_len = 0;
+	struct assemble_seed seed = { .pid = s->tgid, .tid = s->tid, .start_time_ns = s->start_ns, .now_ns = c->begin_ns,
+				      .parent_pid = s->parent_tgid, .parent_start_time_ns = s->parent_start_ns,
+				      .before = true };
+	char comm[WCBPF_COMM_LEN + 1];
+	int err;
+
+	if (e->kind != WCBPF_EV_SEED || e->size != sizeof(*s))
+		return -EBADMSG;
+	if (c->options.hold_until_exec)
+		return held_take(c, s);
+	if (!map_get(c->known, s->tgid, NULL)) {
+		proc_maps_snapshot(c->maps, s->tgid, 0);
+		tables_take(c, s->tgid, s->exec_id);
+		proc_cmdline(s->tgid, &argv, &argv_len);
+	}
+	snprintf(comm, sizeof(comm), "%.*s", WCBPF_COMM_LEN, s->comm);
+	seed.comm = comm;
+	seed.argv = argv;
+	seed.argv_len = argv_len;
+	err = assemble_seed(c->assemble, &seed);
+	if (!err)
+		err = map_put(c->known, s->tgid, 1);
+	if (!err)
+		err = map_put(c->alive, c->options.scope == CAPTURE_TIDS ? s->tid : s->tgid, 1);
+	c->had_targets = true;
+	if (!err)
+		err = owners_note(c->owners, s);
+	return err ? err : resolve_take_seed(c->resolve, s);
+}
+
+/* ---- feeding ---- */
+
+void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns)
+{
+	proc_maps_exit(c->maps, pid, time_ns);
+	if (c->tables)
+		tables_exit(c->tables, pid, bpf_now(c));
+}
+
+static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
+{
+	bool tids = c->options.scope == CAPTURE_TIDS;
+
+	if (e->kind == WCBPF_EV_FORK && e->size >= sizeof(struct wcbpf_fork)) {
+		const struct wcbpf_fork *f = (const void *)e;
+
+		if (f->tid == f->tgid) {
+			proc_maps_fork(c->maps, f->tgid, f->parent_tgid, e->time_ns);
+			tables_take(c, f->tgid, f->exec_id);
+			map_put(c->known, f->tgid, 1);
+			map_put(c->alive, f->tgid, 1);
+			if (c->mappings)
+				mappings_known(c->mappings, f->tgid);
+			return resolve_forked(c->resolve, f->tgid, f->parent_tgid, e->time_ns);
+		}
+	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
+		const struct wcbpf_exec *x = (const void *)e;
+
+		tables_take(c, x->tgid, x->exec_id);
+		if (tids && x->old_tid != x->tid && map_remove(c->alive, x->old_tid, NULL))
+			map_put(c->alive, x->tid, 1);
+		if (c->held_pid && x->tgid == c->held_pid)
+			return held_begin(c, x);
+	} else if (e->kind == WCBPF_EV_EXIT && e->size >= sizeof(struct wcbpf_exit)) {
+		const struct wcbpf_exit *x = (const void *)e;
+
+		c->left_ns = e->time_ns;
+		map_put(c->leaving, x->tid, 1);
+		if (x->group_dead)
+			feed_process_over(c, x->tgid, e->time_ns);
+		if (tids)
+			map_remove(c->alive, x->tid, NULL);
+		else if (x->group_dead)
+			map_remove(c->alive, x->tgid, NULL);
+	} else if (e->kind == WCBPF_EV_THREAD && e->size >= sizeof(struct wcbpf_thread_totals)) {
+		map_remove(c->leaving, ((const struct wcbpf_thread_totals *)e)->tid, NULL);
+	}
+	return 0;
+}
+
+/*
+ * Intervals that end with the recording, from the iterator or from the thread's
+ * coming back, whichever was first; both may be when they meet. They are
+ * attempted like all others, but counted here.
+ */
+static bool is_closed_twice(struct capture *c, const struct wcbpf_interval *e)
+{
+	if (map_get(c->closed, e->tid, NULL))
+		return true;
+	map_put(c->closed, e->tid, 1);
+	c->model->integrity.attempted++;
+	return false;
+}
+
+static int interval_take(struct capture *c, const struct wcbpf_head *e)
+{
+	struct wcbpf_interval interval;
+	int err;
+
+	if (e->size != sizeof(interval))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&interval, e, sizeof(interval));
+	if (interval.flags & WCBPF_IV_OPEN_AT_END && is_closed_twice(c, &interval))
+		return 0;
+	if (interval.flags & WCBPF_IV_BEGAN_BEFORE)
+		owners_fill(c->owners, &interval);
+	err = resolve_use(c->resolve, interval.out_ns, &interval.ustack_id);
+	if (err)
+		return err;
+	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int sample_take(struct capture *c, const struct wcbpf_head *e)
+{
+	struct wcbpf_sample sample;
+	int err;
+
+	if (e->size != sizeof(sample))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&sample, e, sizeof(sample));
+	err = resolve_use(c->resolve, sample.head.time_ns, &sample.ustack_id);
+	if (err)
+		return err;
+	return assemble_event(c->assemble, &sample.head) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int stack_take(struct capture *c, const struct wcbpf_stack *s)
+{
+	bool frames = s->side == WCBPF_STACK_USER || s->frame_n || !s->copy_len;
+	int err = frames ? resolve_take(c->resolve, s) : 0;
+
+	if (err || s->side != WCBPF_STACK_KERNEL || !c->skeletons)
+		return err;
+	return skeletons_learn(c->skeletons, s, bpf_now(c));
+}
+
+int feed_event(void *arg, const struct wcbpf_head *e)
+{
+	struct capture *c = arg;
+	struct resource_name name;
+	int err;
+
+	c->bytes += e->size;
+	switch (e->kind) {
+	case WCBPF_EV_STACK:
+		err = stack_take(c, (const void *)e);
+		break;
+	case WCBPF_EV_RESOURCE:
+		if (e->size < sizeof(struct wcbpf_resource)) {
+			err = -EBADMSG;
+			break;
+		}
+		resource_name((const void *)e, &name);
+		return assemble_resource_name(c->assemble, ((const struct wcbpf_resource *)e)->id, name.kind, name.name);
+	case WCBPF_EV_INTERVAL:
+		return interval_take(c, e);
+	case WCBPF_EV_SAMPLE:
+		return sample_take(c, e);
+	default:
+		err = lifecycle_note(c, e);
+		if (!err && assemble_event(c->assemble, e) == -ENOMEM)
+			err = -ENOMEM;
+		return err;
+	}
+	if (err == -EBADMSG) {
+		c->model->integrity.lost_unprocessed++;
+		return 0;
+	}
+	return err;
+}

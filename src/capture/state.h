@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * A recording as capture.c, feed.c and account.c share it: its life, what comes
+ * in, and what is said of it in the end. Private to these.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/internal.h"
+
+#define CAPTURE_LINES_MAX 64
+
+struct capture {
+	struct capture_options options;
+	struct programs *programs;
+	struct rings *rings;
+	struct mappings *mappings;
+	struct proc_maps *maps;
+	struct model *model;
+	struct assemble *assemble;
+	struct resolve *resolve;
+	struct tables *tables; /* NULL: user stacks are not walked by tables */
+	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
+	struct owners *owners;
+	struct map *closed; /* tids whose last interval was cut by the recording's end */
+	struct map *known; /* processes that are or were traced */
+	struct map *leaving; /* threads between their exit and their last switch, which ends their times */
+	uint64_t left_ns;    /* when the latest of them exited */
+	struct map *alive; /* traced processes (TID scope: threads) that have not ended */
+	int epoll_fd, timer_fd, wake_fd;
+	int64_t clock_offset_ns; /* programs' clock - ours: time namespaces */
+	uint64_t begin_ns;
+	uint64_t bytes, polls;
+	uint32_t held_pid; /* record's child that waits for its exec, 0: none */
+	uint64_t held_start_ns;
+	bool had_targets, stopped;
+	char *lines[CAPTURE_LINES_MAX + 1];
+	size_t line_n;
+};
+
+/* The programs' clock. */
+static inline uint64_t bpf_now(const struct capture *c)
+{
+	return monotonic_ns() + c->clock_offset_ns;
+}
+
+/* A fact for the diagnostics (copied; NULL: none), said once. */
+void capture_line_add(struct capture *c, const char *text);
+
+/* ---- feed.c: arg is the recording ---- */
+/* As mappings_new() calls them. */
+void feed_mapping(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
+		  uint32_t maj, uint32_t min, uint64_t ino, const char *path);
+void feed_exec(void *arg, uint32_t pid, uint64_t time_ns);
+bool feed_is_wanted(void *arg, uint32_t pid);
+/* As tables_update() calls it. */
+void feed_published(void *arg, uint32_t pid);
+/* A thread that the iterator found when recording began. */
+int feed_seed(void *arg, const struct wcbpf_head *e);
+/* An event of the rings, in time order. -ENOMEM ends the recording. */
+int feed_event(void *arg, const struct wcbpf_head *e);
+void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
+
+/* ---- account.c: once the programs are detached ---- */
+/* The model's integrity, and a line for each thing that was lost or left out. */
+void account_close(struct capture *c);
+/* After resolving has ended. */
+void account_names(struct capture *c);
