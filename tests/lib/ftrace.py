@@ -19,6 +19,14 @@ class Unavailable(Exception):
     pass
 
 
+def lacks_in(outs, ins, t):
+    """Did ftrace itself not see the switch-in that a thread's wait around t ended with? It left the CPU, then again."""
+    i = bisect.bisect_right(outs, t) - 1
+    if i < 0 or i + 1 >= len(outs):
+        return False
+    return bisect.bisect_right(ins, outs[i]) == bisect.bisect_right(ins, outs[i + 1])
+
+
 def nearest(times, t):
     """Of sorted times, the one nearest to t; None if there is none."""
     i = bisect.bisect(times, t)
