@@ -132,7 +132,9 @@ int report_load(struct report *r, const struct report_options *o, char **ret_why
 	/* The dump has no command and exit status; the summary may be gone, or of another mode: that is fine. */
 	if (folder && summary_read(r->folder, &r->facts) == -ENOMEM)
 		return -ENOMEM;
-	return o->symbols_n ? report_symbols_load(r->m, o->symbols, o->symbols_n) : 0;
+	if (!o->symbols_n && !o->debuginfod)
+		return 0;
+	return report_symbols_load(r->m, o->symbols, o->symbols_n, o->debuginfod);
 }
 
 void report_done(struct report *r)

@@ -113,6 +113,17 @@ static int set_symbols(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
+static int set_debuginfod(void *config, const char *value, char **ret_why)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	(void)value;
+	if (!urls || !urls[strspn(urls, " ")])
+		return options_refuse(ret_why, "--debuginfod: DEBUGINFOD_URLS names no server to ask (sudo doesn't pass it on)");
+	((struct report_options *)config)->debuginfod = true;
+	return 0;
+}
+
 static int set_json(void *config, const char *value, char **ret_why)
 {
 	(void)value, (void)ret_why;
@@ -137,6 +148,7 @@ const struct option_row options_report_rows[] = {
 	{0, "tid", "TID,...", NULL, "only these threads", set_tid},
 	{0, "comm", "NAME", NULL, "only threads of this name", set_comm},
 	{0, "symbols", "DIR", NULL, "names for frames without, from (debug) files in DIR", set_symbols},
+	{0, "debuginfod", NULL, NULL, "the same, fetched from the servers in DEBUGINFOD_URLS", set_debuginfod},
 	{0, "json", NULL, NULL, "print JSON", set_json},
 	{0, "no-pager", NULL, NULL, "don't page a long report on a terminal", set_no_pager},
 	OPTIONS_ALL_ROWS,

@@ -95,7 +95,7 @@ int report_symbols_apply(struct model *m, struct sym *s, struct symbols_counts *
 	return 0;
 }
 
-int report_symbols_load(struct model *m, const char *const *dirs, size_t dir_n)
+int report_symbols_load(struct model *m, const char *const *dirs, size_t dir_n, bool fetch)
 {
 	_cleanup_(sym_freep) struct sym *s = NULL;
 	struct symbols_counts counts;
@@ -103,6 +103,12 @@ int report_symbols_load(struct model *m, const char *const *dirs, size_t dir_n)
 	size_t note_n;
 	int err = sym_open_later(dirs, dir_n, &s);
 
+	if (!err && fetch)
+		err = sym_fetch(s);
+	if (err == -ENOENT) {
+		log_warning("--debuginfod: libdebuginfod.so.1 can't be loaded, no server is asked; install libdebuginfod1");
+		err = 0;
+	}
 	if (!err)
 		err = report_symbols_apply(m, s, &counts);
 	if (err)

@@ -14,5 +14,5 @@ struct symbols_counts {
 };
 /* Gives each such frame its name, and the functions inlined there frames of their own. 0, -ENOMEM. */
 int report_symbols_apply(struct model *m, struct sym *s, struct symbols_counts *ret);
-/* report --symbols: does that and tells what came of it on stderr. 0, -ENOMEM. */
-int report_symbols_load(struct model *m, const char *const *dirs, size_t dir_n);
+/* report --symbols, --debuginfod (fetch): does that and tells what came of it on stderr. 0, -ENOMEM. */
+int report_symbols_load(struct model *m, const char *const *dirs, size_t dir_n, bool fetch);

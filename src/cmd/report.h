@@ -25,6 +25,7 @@ struct report_options {
 	const char *comm;
 	const char **symbols; /* folders of --symbols, owned */
 	size_t symbols_n, symbols_cap;
+	bool debuginfod;
 	const char *input;   /* NULL: ./wcbpf.out */
 	const char *another; /* a second input */
 };

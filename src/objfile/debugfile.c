@@ -153,6 +153,17 @@ static void by_link(struct wanted *w, const char *name)
 		consider_everywhere(w, path + (*path == '/'));
 }
 
+/* What comes is held to the same as what lies here. */
+static void by_asking(struct wanted *w)
+{
+	const char *path = NULL;
+
+	if (!w->found && w->where->fetch && strlen(w->build_id) >= BUILD_ID_MIN)
+		path = w->where->fetch(w->where->arg, w->where->path, w->build_id);
+	if (path)
+		consider(w, path, false);
+}
+
 int objfile_open_debug(struct objfile *o, const struct objfile_search *where, struct objfile **ret)
 {
 	struct wanted w = { .where = where, .build_id = objfile_build_id(o) };
@@ -169,6 +180,7 @@ int objfile_open_debug(struct objfile *o, const struct objfile_search *where, st
 		w.crc = crc;
 		by_link(&w, link);
 	}
+	by_asking(&w);
 	if (!w.found)
 		return -ENOENT;
 	*ret = w.found;
@@ -188,6 +200,7 @@ int objfile_open_shared(const char *name, const char *build_id, const struct obj
 	folder_of(where->path, folder, sizeof(folder));
 	for (int beneath = 0; beneath <= (where->root_fd >= 0); beneath++)
 		consider_in(&w, *name == '/' ? NULL : folder, name, beneath);
+	by_asking(&w);
 	if (!w.found)
 		return -ENOENT;
 	*ret = w.found;

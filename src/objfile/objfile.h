@@ -79,6 +79,11 @@ struct objfile_search {
 	int root_fd; /* the root the file was seen in, if it is another than ours, else -1 */
 	/* Called for a file that lies where it would be but is not used: its path, and why. May be NULL. */
 	void (*refused)(void *arg, const char *path, const char *why);
+	/*
+	 * Asked when there is no such file: where one of this build id (hex) lies now, for the file at path (NULL: not
+	 * known). Its answer, NULL for none, is valid until the next call. May be NULL.
+	 */
+	const char *(*fetch)(void *arg, const char *path, const char *build_id);
 	void *arg;
 };
 /*

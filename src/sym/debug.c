@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sym/fetch.h"
 #include "sym/module.h"
 #include "util/cleanup.h"
 
@@ -24,6 +25,11 @@ DEFINE_CLEANUP(struct objfile *, objfile_free)
 static void note_refused(void *arg, const char *path, const char *why)
 {
 	sym_note(arg, "debug file %s %s: not used", path, why);
+}
+
+static const char *fetch(void *arg, const char *path, const char *build_id)
+{
+	return fetch_debug_file(arg, path, build_id);
 }
 
 /* -1: the process has gone, or sees the same files as we do. */
@@ -50,6 +56,7 @@ void module_search_init(struct sym *s, const struct module *m, struct objfile_se
 		.dir_n = s->dir_n,
 		.root_fd = m->pid ? open_other_root(m->pid) : -1,
 		.refused = note_refused,
+		.fetch = s->fetch ? fetch : NULL,
 		.arg = s,
 	};
 }

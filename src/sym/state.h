@@ -8,6 +8,7 @@
 #include "util/map.h"
 #include "util/strtab.h"
 
+struct fetch;
 struct module;
 
 /* One function at an address of a file; strings are sym's. */
@@ -39,6 +40,7 @@ struct sym {
 	struct map *stored;	      /* of later: id of path << 32 | of build id -> struct module */
 	char **dirs;		      /* of later */
 	size_t dir_n;
+	struct fetch *fetch;	      /* of later; NULL: no server is asked */
 	char **notes;
 	size_t note_n, note_cap;
 	uint64_t clock;		 /* counts uses of debug information */

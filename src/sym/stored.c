@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sym/fetch.h"
 #include "sym/module.h"
 #include "sym/state.h"
 #include "sym/sym.h"
@@ -40,6 +41,11 @@ int sym_open_later(const char *const *dirs, size_t dir_n, struct sym **ret)
 	}
 	*ret = TAKE_PTR(s);
 	return 0;
+}
+
+int sym_fetch(struct sym *s)
+{
+	return s->fetch ? 0 : fetch_new(&s->fetch);
 }
 
 /* Opens dir/name if it is the file; dir NULL: name is whole. */
@@ -97,6 +103,13 @@ static struct objfile *find_on_system(struct sym *s, const char *path, const cha
 	return consider(s, SYSTEM_DIR, name, build_id);
 }
 
+static struct objfile *find_on_servers(struct sym *s, const char *path, const char *build_id)
+{
+	const char *fetched = fetch_debug_file(s, path, build_id);
+
+	return fetched ? consider(s, NULL, fetched, build_id) : NULL;
+}
+
 static struct module *module_find(struct sym *s, const char *path, const char *build_id)
 {
 	_cleanup_(objfile_freep) struct objfile *o = NULL;
@@ -115,6 +128,8 @@ static struct module *module_find(struct sym *s, const char *path, const char *b
 			o = find_in(s, s->dirs[i], path, build_id);
 		if (!o)
 			o = find_on_system(s, path, build_id);
+		if (!o)
+			o = find_on_servers(s, path, build_id);
 	}
 	if (o)
 		m = module_new_stored(s, o);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "objfile/objfile.h"
+#include "sym/fetch.h"
 #include "sym/jit.h"
 #include "sym/module.h"
 #include "sym/state.h"
@@ -51,6 +52,7 @@ struct sym *sym_free(struct sym *s)
 		return NULL;
 	jit_free_all(s);
 	map_free(s->stored);
+	fetch_free(s->fetch);
 	for (size_t i = 0; i < s->dir_n; i++)
 		free(s->dirs[i]);
 	free(s->dirs);

@@ -67,6 +67,11 @@ size_t sym_notes(const struct sym *s, const char *const **ret);
  */
 int sym_open_later(const char *const *dirs, size_t dir_n, struct sym **ret);
 /*
+ * From now on debug files that neither dirs nor this system has are fetched by build id from the servers that
+ * DEBUGINFOD_URLS names, which can take long; each failure is a note. -ENOENT: libdebuginfod isn't installed, -ENOMEM.
+ */
+int sym_fetch(struct sym *s);
+/*
  * The frames of an address relative to a module, as sym_user() gave them: path and build id ("": none) are those of
  * the recording. A file is used only if it has the build id: DIR/.build-id/xx/yyyy.debug and DIR/.build-id/xx/yyyy, DIR
  * with the whole path, DIR/NAME, DIR/NAME.debug, then the path itself and the system's debug files; without a build id

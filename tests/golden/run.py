@@ -36,7 +36,7 @@ def parse(path):
 
 
 def run(wcbpf, args):
-    env = dict(os.environ, LC_ALL='C.UTF-8', NO_COLOR='')
+    env = dict(os.environ, LC_ALL='C.UTF-8', NO_COLOR='', DEBUGINFOD_URLS=' ')
     return subprocess.run([wcbpf] + args, cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, env=env, timeout=120)
 
 
@@ -136,6 +136,7 @@ def main():
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
                         (['refused'], 'not runnable on this host; blocked time was not captured: no CAP_BPF'),
+                        (['--debuginfod', 'app.ndjson'], 'DEBUGINFOD_URLS names no server'),
                         (['version2.ndjson'], 'schema_version is 2, only 1 can be read'),
                         (['run.py'], 'run.py: line 1 is no wcprof dump header'),
                         (['app.ndjson', 'engine.ndjson'], 'merging dumps is not supported'),
