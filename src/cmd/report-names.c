@@ -127,7 +127,7 @@ struct name_suffix {
 	char text[24];
 };
 
-/* libc has three names for every other function, so on the one page this would tell little and cost a caller. */
+/* On the one page it would cost a caller. */
 static struct name_suffix aliases_of(const struct report *r, const struct model_frame *frame)
 {
 	struct name_suffix s = { "" };

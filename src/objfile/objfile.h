@@ -48,7 +48,7 @@ int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_
 struct objfile_symbol {
 	const char *name; /* raw, mangled; without the version that linkers append (name@@VERSION); of a stub name@plt */
 	uint64_t value, size;
-	uint32_t alias_n; /* how many other names of functions are at value */
+	uint32_t alias_n; /* how many other names of functions are at value, but for spellings of it: __x, __GI___x, __libc_x */
 };
 /*
  * The function symbol that covers vaddr; a symbol of size 0 reaches to the next

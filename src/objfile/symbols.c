@@ -283,21 +283,51 @@ static bool name_among(const struct raw *v, size_t n, const struct raw *e)
 	return false;
 }
 
-/* Of n entries of one address, the preferred first: how many names there are beside that one's. */
+static void cut_front(struct raw *e, uint32_t n)
+{
+	e->name += n;
+	e->name_n -= n;
+}
+
+/* A name without what libraries put in front of it for another binding: of __read and __GI___libc_read it is read. */
+static struct raw without_prefix(const struct raw *e)
+{
+	static const char *const marks[] = { "GI_", "IO_", "libc_" }; /* in the order in which they are found */
+	struct raw rest = { .name = e->name, .name_n = e->name_n };
+	bool marked = underscores(e);
+
+	cut_front(&rest, underscores(&rest));
+	for (size_t i = 0; marked && i < sizeof(marks) / sizeof(*marks); i++) {
+		uint32_t n = (uint32_t)strlen(marks[i]);
+
+		if (rest.name_n < n || memcmp(rest.name, marks[i], n))
+			continue;
+		cut_front(&rest, n);
+		cut_front(&rest, underscores(&rest));
+	}
+	return rest;
+}
+
+/*
+ * Of n entries of one address, the preferred first: how many names there are beside that one's. Other spellings of it
+ * tell nobody anything: in libc every other function has some.
+ */
 static uint32_t count_aliases(const struct raw *v, size_t n)
 {
+	struct raw name = without_prefix(&v[0]);
 	size_t global_n = 0, names = 0;
 
 	while (global_n < n && !v[global_n].local)
 		global_n++;
-	for (size_t i = 0; i < n; i++) {
-		bool again = i && v[i].local == v[i - 1].local && !by_name(&v[i], &v[i - 1]);
+	for (size_t i = 1; i < n; i++) {
+		bool again = v[i].local == v[i - 1].local && !by_name(&v[i], &v[i - 1]);
+		struct raw other = without_prefix(&v[i]);
 
 		/* .symtab and .dynsym have the same symbols, files name one function both static and not. */
-		if (!again && !(v[i].local && name_among(v, global_n, &v[i])))
+		if (!again && by_name(&name, &other) && !(v[i].local && name_among(v, global_n, &v[i])))
 			names++;
 	}
-	return (uint32_t)(names - 1);
+	return (uint32_t)names;
 }
 
 /* One entry an address: the preferred name, with the longest extent that any of them states. */

@@ -137,7 +137,8 @@ class Recording:
             self.stacks[e['sid']] = Item(
                 side=e.get('side'), ended=e.get('ended'), frames=[self._text(f[2]) for f in e.get('frames', [])],
                 addresses=[f[1] for f in e.get('frames', [])], modules=[f[0] for f in e.get('frames', [])],
-                inlined=[len(f) > 5 and f[5] == 1 for f in e.get('frames', [])])
+                inlined=[len(f) > 5 and f[5] == 1 for f in e.get('frames', [])],
+                other_names=[f[6] if len(f) > 6 else 0 for f in e.get('frames', [])])
         elif kind == 'module':
             self.modules[e['mid']] = Item(path=e.get('path'), build_id=e.get('build_id'))
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Names out of debug files of stripped programs. C23."""
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 
-from live import check, close_to, tracer_programs
+from live import Skip, check, close_to, tracer_programs
 
 SYSTEM = '/usr/lib/debug'
 
@@ -92,3 +94,76 @@ def test_debug_files_of_the_target(live):
     rec = live.finish(a, before)
     total = sum(v for f, v in rec.folded)
     check(rec.folded_us('main', 'g', 'f') >= 0.95 * total, 'names: %s', rec.folded[:3])
+
+
+def serve(live, folder):
+    """A debuginfod of our own that serves a folder with one file: (URL, function that gives what it was asked for)."""
+    if not shutil.which('debuginfod'):
+        raise Skip('no debuginfod: install debuginfod, libdebuginfod1')
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        port = s.getsockname()[1]
+    p = live.spawn(['debuginfod', '-F', '-p', str(port), '-d', live.path('db'), folder],
+                   env={'PATH': os.environ['PATH'], 'HOME': live.tmp})
+    said = lambda: live.text(p) + live.text(p, 1)
+
+    def ready():
+        check(p.poll() is None, 'debuginfod ended: %s', said()[-300:])
+        if 'traversed source paths' in said():
+            p.send_signal(signal.SIGUSR2)            # then it counts what it knows
+        return 'files scanned (#) 1' in said()
+    live.until('debuginfod', ready, 60)
+    return 'http://127.0.0.1:%d' % port, lambda: re.findall(r'GET (\S+)', said())
+
+
+def test_debuginfod(live):
+    """C23: the debug file is on a server only: it is fetched when report is told to, by nothing else, and once."""
+    program, debug, build_id = strip(live, 'served')
+    folder = live.path('debug')
+    os.mkdir(folder)
+    shutil.move(debug, folder)
+    url, asked = serve(live, folder)
+    env = dict(os.environ, DEBUGINFOD_URLS=url, DEBUGINFOD_CACHE_PATH=live.path('cache'), HOME=live.tmp)
+    rec = live.record([program, '4', '50000'], env=env)
+    check_unnamed(rec)
+    report = [live.wcbpf, 'report', '--json', '--section', 'stacks', rec.dir]
+
+    def named_us(*options):
+        rc, out, err = live.run(report + list(options), env=env)
+        check(rc == 0, 'status %s: %s', rc, err)
+        rows = [(s['user_frames'], s['blocked_ns']) for s in json.loads(out)['stacks']]
+        return sum(ns for frames, ns in rows if any(frames[i:i + 3] == ['f', 'g', 'main'] for i in range(len(frames)))) / 1000
+    check(named_us() == 0 and named_us('--symbols', live.tmp) == 0, 'named without')
+    check(asked() == [], 'asked for: %s', asked())
+    us = named_us('--debuginfod')
+    check(close_to(us, 200000, 0.05, live.slack_ns / 1000), '%d us under main;g;f', us)
+    check(asked() == ['/buildid/%s/debuginfo' % build_id], 'asked for: %s', asked())
+
+
+FOLDED = """
+#include <unistd.h>
+__attribute__((noinline)) int waits_here(int us) { return usleep(us) + 1; }
+__attribute__((noinline)) int waits_there(int us) { return usleep(us) + 1; }
+int once_more(int us) __attribute__((alias("waits_there")));
+int main(void) { return waits_here(50000) + waits_there(50000) + once_more(50000) == 7; }
+"""
+
+
+def test_folded_functions(live):
+    """Functions that the linker made one have one name, always the same, and the number of the others: nm's."""
+    program = live.path('folded')
+    with open(live.path('folded.c'), 'w') as f:
+        f.write(FOLDED)
+    rc, _, err = live.run(['gcc', '-O1', '-fno-optimize-sibling-calls', '-ffunction-sections', '-fuse-ld=gold',
+                           '-Wl,--icf=all', '-o', program, live.path('folded.c')])
+    check(rc == 0, 'gcc: %s', err)
+    _, text, _ = live.run(['nm', program])
+    address = re.search(r'(\w+) T waits_here', text).group(1)
+    names = sorted(re.findall(address + r' T (\w+)', text))
+    check(names == ['once_more', 'waits_here', 'waits_there'], 'gold has not folded: %s', names)
+    rec = live.record([program], rc=None)
+    told = {(f, n) for s in rec.stacks.values() for f, n in zip(s.frames, s.other_names) if f in names}
+    check(len(told) == 1 and told.pop()[1] == 2, 'told %s', told)
+    rc, out, err = live.run([live.wcbpf, 'report', '--section', 'stacks', rec.dir])
+    check(rc == 0 and re.search(r'(%s) \(\+2 names\) < ' % '|'.join(names), out), 'report: %s', out + err)
+    check('names)' not in live.run([live.wcbpf, 'report', rec.dir])[1], 'the one page has them too')
