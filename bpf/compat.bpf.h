@@ -205,17 +205,22 @@ static __always_inline bool compat_current_user_regs(struct regs *ret)
 	return compat_user_regs((struct task_struct *)bpf_get_current_task(), false, ret);
 }
 
-/*
- * The stack of a task that is off the CPU (or being switched in): its stack
- * pointer, and the bytes from there to its user registers. With FRED or a bigger
- * stack (KASAN) these lie elsewhere: then no skeleton is ever learned.
- */
+/* The stack pointer of a task that is off the CPU (or being switched in). */
 static __always_inline __u64 compat_frozen_sp(struct task_struct *task)
 {
 	return task->thread.sp;
 }
 
-static __always_inline __u64 compat_frozen_bytes(struct task_struct *task)
+/*
+ * How far the user registers lie above the begin of a task's stack: depends on its
+ * size (KASAN) and, with FRED, on padding at its end. The verifier allows no
+ * arithmetic with the pointer, but a pointer that is stored is a number again.
+ */
+static __always_inline __u64 compat_user_regs_offset(struct task_struct *task, __u64 *room)
 {
-	return (__u64)BPF_CORE_READ(task, stack) + THREAD_SIZE - sizeof(struct regs) - compat_frozen_sp(task);
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return THREAD_SIZE - sizeof(struct regs);
+	*room = (__u64)bpf_task_pt_regs(task);
+	barrier();
+	return *(volatile __u64 *)room - (__u64)BPF_CORE_READ(task, stack);
 }

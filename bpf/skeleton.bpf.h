@@ -43,7 +43,7 @@ static __always_inline struct wcbpf_skeleton *skeleton_get(__u32 index)
 	return all ? &all->v[index & (WCBPF_SKELETONS_MAX - 1)] : NULL;
 }
 
-/* For rt.key_at: what lies on the stack of our second thread when it has blocked. */
+/* For rt.key_at and rt.regs_offset: what lies on the stack of our second thread when it has blocked. */
 static __always_inline void skeleton_calibrate(struct task_struct *next)
 {
 	__u32 n = rt.frozen_n;
@@ -54,6 +54,7 @@ static __always_inline void skeleton_calibrate(struct task_struct *next)
 	if (!bpf_probe_read_kernel(rt.frozen[n & (WCBPF_CALIBRATION_FROZEN_MAX - 1)], sizeof(rt.frozen[0]),
 				   (void *)compat_frozen_sp(next)))
 		rt.frozen_n = n + 1;
+	rt.regs_offset = compat_user_regs_offset(next, &rt.regs_offset);
 }
 
 /* Is a stack of room bytes up to the user's registers one that the skeleton describes? */
@@ -203,7 +204,7 @@ static __always_inline __u64 stack_unknown(struct wcbpf_stack *s, struct thread 
 static __always_inline __u64 stack_kernel_frozen(struct wcbpf_stack *s, struct thread *t, struct task_struct *task,
 						 __u64 now)
 {
-	__u64 sp = compat_frozen_sp(task), room = compat_frozen_bytes(task);
+	__u64 sp = compat_frozen_sp(task), room = (__u64)BPF_CORE_READ(task, stack) + rt.regs_offset - sp;
 	__u32 index = t->kthread ? 0 : skeleton_find(SCRATCH_SCHED, t->syscall, sp, room);
 	struct wcbpf_skeleton *k = skeleton_get(index);
 

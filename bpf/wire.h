@@ -508,6 +508,7 @@ struct wcbpf_rt {
 	__u32 frozen_n;
 	__u32 skeleton_checks; /* of WCBPF_SKELETON_CHECK_OF */
 	__u64 frozen[WCBPF_CALIBRATION_FROZEN_MAX][WCBPF_CALIBRATION_WORDS];
+	__u64 regs_offset; /* from the begin of a thread's kernel stack to its user registers */
 	__u32 key_at[2]; /* places of a skeleton key's words; 0: no skeletons are used */
 };
 

@@ -85,19 +85,13 @@ static const char *kernel_name(void *arg, uint64_t address)
 
 int framer_kernel_code(const struct framer *f, struct skeletons_kernel *ret)
 {
-	static const char *const names[] = { "__sched_text_start", "__sched_text_end", "__lock_text_start",
-					     "__lock_text_end", "_etext" };
-	uint64_t at[5], text = f->ksyms ? ksyms_text(f->ksyms) : 0;
+	struct ksyms_code code;
+	int err = f->ksyms ? ksyms_code(f->ksyms, &code) : -ENOENT;
 
-	if (!text)
-		return -ENOENT;
-	for (int i = 0; i < 5; i++)
-		if (ksyms_find(f->ksyms, names[i], &at[i]))
-			return -ENOENT;
-	if (at[0] >= at[1] || at[2] > at[3] || text >= at[4])
-		return -ENOENT;
-	*ret = (struct skeletons_kernel){ .text = { text, at[4] }, .sched = { at[0], at[1] }, .lock = { at[2], at[3] },
-					  .name = kernel_name, .arg = f->ksyms };
+	if (err)
+		return err;
+	*ret = (struct skeletons_kernel){ .text = { code.text[0], code.text[1] }, .sched = { code.sched[0], code.sched[1] },
+					  .lock = { code.lock[0], code.lock[1] }, .name = kernel_name, .arg = f->ksyms };
 	return 0;
 }
 

@@ -41,6 +41,7 @@ struct ksyms {
 	size_t names_n, names_cap;
 	uint32_t *modules; /* offsets in names; [0]: the kernel proper */
 	size_t modules_n;
+	struct ksyms_code code; /* 0: not seen */
 	uint64_t text, end; /* the kernel proper lies in [text, end) */
 	bool any_address;   /* some symbol has an address other than 0 */
 };
@@ -109,6 +110,28 @@ static int module_id(struct ksyms *k, const char *s, size_t n, unsigned int *ret
 	return 0;
 }
 
+/* The linker's own names: of several at one address only one is kept as a symbol, so they are noted here. */
+static void code_note(struct ksyms_code *code, const struct line *l)
+{
+	const struct {
+		const char *name;
+		uint64_t *at;
+	} names[] = {
+		{ "_text", &code->text[0] },
+		{ "_etext", &code->text[1] },
+		{ "__sched_text_start", &code->sched[0] },
+		{ "__sched_text_end", &code->sched[1] },
+		{ "__lock_text_start", &code->lock[0] },
+		{ "__lock_text_end", &code->lock[1] },
+	};
+
+	if (*l->name != '_')
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (name_is(l, names[i].name))
+			*names[i].at = l->addr;
+}
+
 static bool is_edge(const struct line *l)
 {
 	static const char *const edges[] = { "_etext", "_einittext", "_end", "__entry_text_end" };
@@ -130,6 +153,8 @@ static int add_symbol(struct ksyms *k, const struct line *l)
 
 	if (l->addr)
 		k->any_address = true;
+	if (!l->module_n)
+		code_note(&k->code, l);
 	if (!l->module_n && name_is(l, "_text"))
 		k->text = l->addr;
 	if (!l->module_n && name_is(l, "_end"))
@@ -367,12 +392,23 @@ uint64_t ksyms_text(const struct ksyms *k)
 	return k->text;
 }
 
+int ksyms_code(const struct ksyms *k, struct ksyms_code *ret)
+{
+	const struct ksyms_code *c = &k->code;
+
+	if (!c->text[0] || c->text[0] >= c->text[1] || !c->sched[0] || c->sched[0] >= c->sched[1] || !c->lock[0] ||
+	    c->lock[0] > c->lock[1])
+		return -ENOENT;
+	*ret = *c;
+	return 0;
+}
+
 int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret)
 {
 	for (size_t i = 0; i < k->n; i++) {
 		const struct entry *e = &k->v[i];
 
-		if (!e->module && !strcmp(k->names + e->name, name)) {
+		if (!e->edge && !e->module && !strcmp(k->names + e->name, name)) {
 			*ret = e->start;
 			return 0;
 		}

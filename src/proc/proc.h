@@ -55,6 +55,11 @@ struct ksym {
 int ksyms_lookup(const struct ksyms *k, uint64_t addr, struct ksym *ret);
 /* Where the kernel proper begins (_text); 0: not known. */
 uint64_t ksyms_text(const struct ksyms *k);
+/* Where the kernel proper's code lies, and in it its scheduler's and its locks': [start, end) each. -ENOENT: not known. */
+struct ksyms_code {
+	uint64_t text[2], sched[2], lock[2];
+};
+int ksyms_code(const struct ksyms *k, struct ksyms_code *ret);
 /* The address of the kernel proper's symbol of that name. -ENOENT. O(n). */
 int ksyms_find(const struct ksyms *k, const char *name, uint64_t *ret);
 

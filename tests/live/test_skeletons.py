@@ -24,7 +24,8 @@ def test_all_compared(live):
     for work in WORK:
         rec = live.record(live.work(work), '-vv', '--kernel-stacks', 'check')
         _, gave, compared, others = recognized(live, rec)
-        check(compared == gave, '%s: %d of %d compared', work, compared, gave)
+        # at the switch-out a walk is not always possible
+        check(compared >= gave * 0.99, '%s: %d of %d compared', work, compared, gave)
         check(others == 0, '%s: %d of %d recognized as others', work, others, gave)
         check(rec.integrity['mismatched_kernel_stacks'] == 0, '%s: %s', work, rec.integrity)
         known += gave

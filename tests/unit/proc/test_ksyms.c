@@ -104,6 +104,42 @@ Test(ksyms, extents_and_edges)
 	ksyms_free(k);
 }
 
+/* The linker's names share their addresses with functions and with each other, by kernel and compiler. */
+Test(ksyms, code_by_the_linkers_names)
+{
+	static const char text[] = "ffffffff81000000 T startup\n"
+				   "ffffffff81000000 T _stext\n"
+				   "ffffffff81000000 T _text\n"
+				   "ffffffff81000100 T io_schedule_timeout\n"
+				   "ffffffff81000100 T __sched_text_start\n"
+				   "ffffffff81000200 T __sched_text_end\n"
+				   "ffffffff81000200 T __pfx_lock\n"
+				   "ffffffff81000200 T __lock_text_start\n"
+				   "ffffffff81000300 T __lock_text_end\n"
+				   "ffffffff81000400 T _etext\n"
+				   "ffffffff81000400 T __indirect_thunk_end\n"
+				   "ffffffffc0000000 T _etext\t[module]\n";
+	struct ksyms *k, *without;
+	struct ksyms_code c = { .text = { 1, 2 } };
+	char cut[sizeof(text)];
+
+	cr_assert_eq(load(text, &k), 0);
+	cr_assert_eq(ksyms_code(k, &c), 0);
+	cr_assert_eq(c.text[0], 0xffffffff81000000);
+	cr_assert_eq(c.text[1], 0xffffffff81000400);
+	cr_assert_eq(c.sched[0], 0xffffffff81000100);
+	cr_assert_eq(c.sched[1], 0xffffffff81000200);
+	cr_assert_eq(c.lock[0], 0xffffffff81000200);
+	cr_assert_eq(c.lock[1], 0xffffffff81000300);
+
+	strcpy(cut, text);
+	memcpy(strstr(cut, "__sched_text_end"), "__other", 7);
+	cr_assert_eq(load(cut, &without), 0);
+	cr_assert_eq(ksyms_code(without, &c), -ENOENT);
+	ksyms_free(without);
+	ksyms_free(k);
+}
+
 Test(ksyms, hidden_empty_missing_garbage)
 {
 	struct ksyms *k = NULL;
