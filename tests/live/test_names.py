@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
-"""Names out of debug files of stripped programs. C23."""
+"""Names out of debug files of stripped programs, and of code made at run time. C23, C26."""
 import json
 import os
 import re
@@ -167,3 +167,33 @@ def test_folded_functions(live):
     rc, out, err = live.run([live.wcbpf, 'report', '--section', 'stacks', rec.dir])
     check(rc == 0 and re.search(r'(%s) \(\+2 names\) < ' % '|'.join(names), out), 'report: %s', out + err)
     check('names)' not in live.run([live.wcbpf, 'report', rec.dir])[1], 'the one page has them too')
+
+
+JAVASCRIPT = """
+const cell = new Int32Array(new SharedArrayBuffer(4));
+function waits_here(n) { return Atomics.wait(cell, 0, 0, n); }
+function outer_here() { for (let i = 0; i < 30; i++) waits_here(20); }
+outer_here();
+"""
+
+
+def test_jit_names(live):
+    """C26: node's own code is named by the perf map that it writes; such stacks are told as guessed."""
+    node = shutil.which('node')
+    if not node:
+        raise Skip('no node')
+    script = live.path('waits.js')
+    with open(script, 'w') as f:
+        f.write(JAVASCRIPT)
+    rec = live.record([node, '--perf-basic-prof', '--interpreted-frames-native-stack', script], '--mode', 'time',
+                      cwd=live.tmp)                 # it leaves a log where it runs
+    for pid in {w.pid for w in rec.waits}:
+        if os.path.exists('/tmp/perf-%d.map' % pid):
+            os.unlink('/tmp/perf-%d.map' % pid)
+    us = 0
+    for frames, value in rec.folded:
+        at = [next((i for i, f in enumerate(frames) if name in f), -1) for name in ('outer_here', 'waits_here')]
+        us += value if 0 <= at[0] < at[1] else 0
+    check(us >= 0.95 * 600000, '%d us under outer_here;waits_here: %s', us, [f for f in rec.folded if f[1] > 300000])
+    check({rec.stacks[w.ustack].ended for w in rec.waits if w.ustack and 'waits_here' in str(rec.stacks[w.ustack].frames)}
+          == {'guessed'}, 'frames of code without rules are not told as guessed')
