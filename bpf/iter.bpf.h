@@ -149,7 +149,9 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 			if (task->se.sum_exec_runtime == t->exec_ns && !compat_task_on_cpu(task))
 				t->phase = PHASE_OFF;
 		}
-	} else if (!t->seeded || t->phase != PHASE_OFF) {
+	} else if (!t->seeded) {
+		return 0; /* born since: its fork event tells of it */
+	} else if (t->phase != PHASE_OFF) {
 		state = 0;
 	} else {
 		state = t->state;

@@ -452,3 +452,21 @@ def test_end_within_a_flood(live):
     """C60: the target's own end is among what was missed: attach ends by itself all the same, and tells."""
     rec, _ = flood(live, 700, 0, True)
     check(not rec.complete() and rec.summary['capture_integrity']['lost_lifecycle'], 'lost nothing of 5 MB')
+
+
+def test_threads_born_while_recording_begins(live):
+    """-a on a system that forks all the time: nobody is in it twice, each thread's time adds up (recording.py)."""
+    forker = live.spawn(['sh', '-c', 'while :; do /bin/true & /bin/true; wait; done'])
+    seen = 0
+    for _ in range(4):
+        rec = live.attach('-a', '-d', '0.5', lossy=True)
+        lives = {}
+        for t in rec.threads:
+            lives.setdefault(t.tid, []).append((t.begin, t.end))
+        for tid, spans in lives.items():
+            spans.sort()
+            for (_, end), (begin, _) in zip(spans, spans[1:]):
+                check(end <= begin, 'thread %d lives twice at once: %s', tid, spans)
+        seen += len(lives)
+    check(seen > 50, 'only %d threads', seen)
+    live.kill_tree(forker.pid)
