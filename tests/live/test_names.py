@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Names out of debug files of stripped programs, and of code made at run time. C23, C26."""
+import itertools
 import json
 import os
 import re
@@ -173,6 +174,7 @@ JAVASCRIPT = """
 const cell = new Int32Array(new SharedArrayBuffer(4));
 function waits_here(n) { return Atomics.wait(cell, 0, 0, n); }
 function outer_here() { for (let i = 0; i < 30; i++) waits_here(20); }
+Atomics.wait(cell, 0, 0, 1500);
 outer_here();
 """
 
@@ -195,5 +197,8 @@ def test_jit_names(live):
         at = [next((i for i, f in enumerate(frames) if name in f), -1) for name in ('outer_here', 'waits_here')]
         us += value if 0 <= at[0] < at[1] else 0
     check(us >= 0.95 * 600000, '%d us under outer_here;waits_here: %s', us, [f for f in rec.folded if f[1] > 300000])
-    check({rec.stacks[w.ustack].ended for w in rec.waits if w.ustack and 'waits_here' in str(rec.stacks[w.ustack].frames)}
-          == {'guessed'}, 'frames of code without rules are not told as guessed')
+    # The first ones may come while the tables of node's library, some 50 MB of it, are still being made.
+    told = [rec.stacks[w.ustack].ended for w in sorted(rec.waits, key=lambda w: w.start)
+            if w.ustack and 'waits_here' in str(rec.stacks[w.ustack].frames)]
+    known = list(itertools.dropwhile(lambda word: word == 'pending', told))
+    check(known and set(known) == {'guessed'}, 'frames of code without rules are not told as guessed: %s', told)
