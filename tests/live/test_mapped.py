@@ -169,7 +169,7 @@ def peak_kb(pid):
 
 
 def test_big_binary(live):
-    """C27: node, a binary of 90 MB: nothing is lost while its symbols are read; the report takes < 5 s and < 300 MB."""
+    """C27: node, 50 MB or more of code: nothing is lost while its symbols are read; the report takes < 5 s and < 300 MB."""
     node = shutil.which('node') or shutil.which('nodejs')
     if not node:
         raise Skip('no node')
@@ -195,8 +195,9 @@ def test_big_binary(live):
     check(rc == 0, 'a report within 300 MB: status %d, %s', rc, err)
     check(report_s < live.seconds(5), 'the report took %.1f s', report_s)
     check(0 < peak < 300 << 10, 'the recorder took %d MB', peak >> 10)
-    live.figure('node (%d MB): recorded in %.1f s with %d MB, report in %.2f s',
-                os.path.getsize(os.path.realpath(node)) >> 20, took, peak >> 10, report_s)
+    biggest = max(os.path.getsize(m.path) for m in rec.modules.values() if os.path.isfile(m.path))
+    live.figure('node (%d MB): recorded in %.1f s with %d MB, report in %.2f s', biggest >> 20, took, peak >> 10,
+                report_s)
 
 
 def functions(live, rec, *options):
