@@ -7,6 +7,8 @@ import time
 from live import Skip, check, children_of, close_to, tracer_programs
 from truth import MS, Truth
 
+ALONE = True
+
 S = 1000 * MS
 
 

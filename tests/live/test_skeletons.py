@@ -5,6 +5,8 @@ import re
 
 from live import Skip, check
 
+ALONE = True
+
 GAVE = re.compile(r'kernel stacks: (\d+) skeletons gave (\d+), of which (\d+) were walked as well, (\d+) of them others')
 # enough of each for a skeleton to be learned long before the end
 WORK = ['switches 15000', 'crowd', 'fsync {tmp}/file 200', 'sleep 300 1000 3']

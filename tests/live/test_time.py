@@ -9,6 +9,8 @@ import time
 from live import Skip, check, close_to, tracer_programs
 from truth import MS, Truth
 
+ALONE = True
+
 S = 1000 * MS
 
 

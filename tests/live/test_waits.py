@@ -6,6 +6,8 @@ import time
 from live import Fail, Skip, check, close_to
 from truth import MS, Truth
 
+ALONE = True
+
 FUTEX_CALL = {'x86_64': 202, 'aarch64': 98}
 
 WAITS = {

@@ -10,6 +10,8 @@ import subprocess
 from live import Skip, check, children_of, close_to, tracer_programs
 from truth import MS, Truth
 
+ALONE = True
+
 S = 1000 * MS
 ON_CPU = ('[on-cpu]', '[on-cpu, not sampled]')
 SIGMAS = 4.5            # of a sampling error: a few in a million runs are further off
