@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "capture/programs.h"
+#include "capture/reread.h"
 #include "capture/skeletons.h"
 #include "capture/state.h"
 #include "capture/tables.h"
@@ -24,7 +25,6 @@ static void integrity_fill(struct capture *c)
 	i->lost_resources = n[WCBPF_CNT_LOST_RESOURCE_BODY];
 	i->lost_map_full = n[WCBPF_CNT_THREADS_FULL];
 	i->lost_recursion = programs_misses(c->programs);
-	i->lost_mappings += c->mappings ? mappings_lost(c->mappings) : 0;
 	i->unmatched_wakes = n[WCBPF_CNT_WAKE_UNSEEN];
 	i->inferred_switches = n[WCBPF_CNT_INFERRED];
 	i->unbalanced = n[WCBPF_CNT_UNBALANCED];
@@ -76,6 +76,13 @@ static void skeletons_tell(struct capture *c)
 		  (unsigned long long)n[WCBPF_CNT_SKELETON_CHECKS], (unsigned long long)n[WCBPF_CNT_SKELETON_WRONG]);
 }
 
+/* Whoever has ended before it could be asked may have mapped something on a CPU that was not listened to yet. */
+static void cpus_tell(struct capture *c)
+{
+	if (c->cpu_came && (c->ended_unread || reread_gone(c->reread)))
+		capture_line_add(c, "a CPU came while recording: names may be missing of processes that ended just then");
+}
+
 static void tables_tell(struct capture *c)
 {
 	struct tables_stats s;
@@ -89,13 +96,20 @@ static void tables_tell(struct capture *c)
 		capture_line_add(c, "the unwind tables were full: some user stacks are copied, or follow frame pointers alone");
 }
 
-void account_names(struct capture *c)
+static void notes_tell(struct capture *c)
 {
 	const char *const *notes;
 	size_t n = resolve_notes(c->resolve, &notes);
 
 	for (size_t i = 0; i < n; i++)
 		capture_line_add(c, notes[i]);
+}
+
+void account_names(struct capture *c)
+{
+	c->model->integrity.lost_mappings += reread_lost(c->reread) + (c->mappings ? mappings_lost(c->mappings) : 0);
+	cpus_tell(c);
+	notes_tell(c);
 }
 
 void account_close(struct capture *c)

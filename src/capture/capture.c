@@ -23,6 +23,7 @@
 #include "assemble/assemble.h"
 #include "capture/owners.h"
 #include "capture/programs.h"
+#include "capture/reread.h"
 #include "capture/skeletons.h"
 #include "capture/state.h"
 #include "capture/tables.h"
@@ -32,9 +33,10 @@
 #include "util/map.h"
 
 #define POLL_NS 50000000
+#define POLL_SOON_NS 5000000 /* while there are maps that were read again: the next rounds tell whose they are */
 #define RESOLVE_AGE_NS 300000000ull   /* by then the mapping records of that time have come */
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
-#define SWEEP_POLLS 20			      /* about a second */
+#define SWEEP_NS 1000000000ull
 #define FILES_MIN 4096
 #define NOWHERE 4096 /* an address where nobody has anything mapped, and a length */
 #define PREPARE_NS 300000000ull
@@ -67,14 +69,23 @@ void capture_line_add(struct capture *c, const char *text)
 
 /* ---- start ---- */
 
+static int tick_set(struct capture *c, long ns)
+{
+	struct itimerspec tick = { .it_interval.tv_nsec = ns, .it_value.tv_nsec = ns };
+
+	if (c->tick_ns == ns)
+		return 0;
+	c->tick_ns = ns;
+	return timerfd_settime(c->timer_fd, 0, &tick, NULL) ? -errno : 0;
+}
+
 static int loop_open(struct capture *c)
 {
-	struct itimerspec tick = { .it_interval.tv_nsec = POLL_NS, .it_value.tv_nsec = POLL_NS };
 	struct epoll_event ev = { .events = EPOLLIN };
 
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (c->epoll_fd < 0 || c->timer_fd < 0 || timerfd_settime(c->timer_fd, 0, &tick, NULL) ||
+	if (c->epoll_fd < 0 || c->timer_fd < 0 || tick_set(c, POLL_NS) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->timer_fd, &ev) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &ev) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, rings_fd(c->rings), &ev))
@@ -163,11 +174,13 @@ static void files_limit_raise(void)
 static int start(struct capture *c, struct capture_error *e)
 {
 	struct skeletons_kernel kernel;
-	int err;
+	int cpu_n = libbpf_num_possible_cpus(), err;
 
 	files_limit_raise();
-	err = programs_new(&c->options, &c->programs, e);
-
+	err = cpu_n < 1 ? -ENOSYS : online_new(NULL, (uint32_t)cpu_n, &c->online);
+	if (err)
+		return capture_fail(e, err, false, "no_cpus", "the CPUs can't be listed: %s", strerror(-err));
+	err = programs_new(&c->options, c->online, &c->programs, e);
 	if (err)
 		return err;
 	err = model_new(&c->model);
@@ -184,15 +197,16 @@ static int start(struct capture *c, struct capture_error *e)
 	if (!err)
 		err = proc_maps_new(&c->maps);
 	if (!err)
+		err = reread_new(c->maps, feed_clock, feed_amended, c, &c->reread);
+	if (!err)
 		err = programs_rings(c->programs, c->options.ring_bytes, &c->rings);
 	if (err)
 		return capture_fail(e, err, false, "no_memory", "recording can't be set up: %s", strerror(-err));
 	c->model->event_cap = c->options.event_cap;
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	tables_open(c);
-	err = mappings_new(feed_mapping, feed_exec, feed_is_wanted, c, &c->mappings);
-	if (err)
-	{
+	err = mappings_new(c->online, feed_mapping, feed_exec, feed_is_wanted, c, &c->mappings);
+	if (err) {
 		c->model->integrity.lost_mappings++;
 		capture_line_add(c, "mapping records can't be read (perf_event_open): names of what is mapped later are missing");
 	}
@@ -216,6 +230,7 @@ static int start(struct capture *c, struct capture_error *e)
 	if (!resolve_kernel_code(c->resolve, &kernel) &&
 	    programs_learn_stacks(c->programs, &kernel, &c->skeletons) == -ENOMEM)
 		return capture_fail(e, -ENOMEM, false, "no_memory", "out of memory");
+	c->looked_ns = c->begin_ns;
 	c->model->sample_hz = programs_sample_hz(c->programs);
 	programs_switch_on(c->programs, c->begin_ns);
 	err = seed_all(c, e);
@@ -261,10 +276,14 @@ static int events_drain(struct capture *c, bool all)
 		mappings_drain(c->mappings, bpf_now(c), all);
 	if (c->tables && !all)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
-	if (all)
+	if (all) {
+		reread_finish(c->reread);
 		resolve_hurry(c->resolve);
+	}
 	if (!err)
 		err = rings_hand_out(c->rings, all, feed_event, c);
+	reread_round(c->reread);
+	tick_set(c, reread_n(c->reread) ? POLL_SOON_NS : POLL_NS);
 	/* of new processes and programs: their tables can't wait for the next round */
 	if (c->tables && !all)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
@@ -303,17 +322,35 @@ static void gone_tell(struct capture *c, uint32_t pid)
 	assemble_event(c->assemble, &e.head);
 }
 
+/* CPUs that came or went. A look takes microseconds, and what happens on a CPU before it is noticed is hard to know. */
+static int cpus_follow(struct capture *c)
+{
+	uint64_t before_ns = c->looked_ns, from_ns;
+	bool again;
+
+	if (bpf_now(c) - before_ns < POLL_NS)
+		return 0;
+	c->looked_ns = bpf_now(c);
+	online_look(c->online);
+	again = c->mappings && mappings_refresh(c->mappings, before_ns, &from_ns);
+	programs_refresh(c->programs, c->rings); /* takes longer */
+	if (!again)
+		return 0;
+	c->cpu_came = true;
+	return feed_maps_again(c, from_ns);
+}
+
 /*
- * Every second or so: CPUs that came or went; and ends of processes that the lifecycle ring had no room for, asked from
- * the system, or an attach would never end.
+ * Every second: ends of processes that the lifecycle ring had no room for, asked from the system, or an attach would
+ * never end.
  */
 static void gone_sweep(struct capture *c)
 {
 	uint64_t counts[WCBPF_CNT_MAX], id;
 
-	if (++c->polls % SWEEP_POLLS)
+	if (monotonic_ns() - c->swept_ns < SWEEP_NS)
 		return;
-	programs_refresh(c->programs);
+	c->swept_ns = monotonic_ns();
 	programs_counts(c->programs, counts);
 	if (!counts[WCBPF_CNT_LOST_LIFECYCLE])
 		return;
@@ -327,13 +364,15 @@ static void gone_sweep(struct capture *c)
 int capture_poll(struct capture *c)
 {
 	uint64_t ticks;
+	int err;
 
 	if (read(c->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
 	if (read(c->wake_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
 	gone_sweep(c);
-	return drain(c, false);
+	err = cpus_follow(c);
+	return err ? err : drain(c, false);
 }
 
 void capture_status(struct capture *c, struct capture_status *ret)
@@ -433,8 +472,10 @@ struct capture *capture_free(struct capture *c)
 	rings_free(c->rings);
 	skeletons_free(c->skeletons);
 	programs_free(c->programs);
+	online_free(c->online);
 	resolve_free(c->resolve);
 	assemble_free(c->assemble);
+	reread_free(c->reread);
 	proc_maps_free(c->maps);
 	map_free(c->alive);
 	map_free(c->known);

@@ -16,6 +16,7 @@
 DEFINE_CLEANUP(struct ksyms *, ksyms_free)
 DEFINE_CLEANUP(struct programs *, programs_free)
 DEFINE_CLEANUP(struct mappings *, mappings_free)
+DEFINE_CLEANUP(struct online *, online_free)
 
 #define CHECKS_MAX 24
 struct checks {
@@ -129,10 +130,21 @@ static bool never(void *arg, uint32_t pid)
 	return false;
 }
 
+static int cpus_list(struct online **ret)
+{
+	int n = libbpf_num_possible_cpus();
+
+	return n < 1 ? -ENOSYS : online_new(NULL, (uint32_t)n, ret);
+}
+
 static void check_mappings(struct checks *c)
 {
+	_cleanup_(online_freep) struct online *online = NULL;
 	_cleanup_(mappings_freep) struct mappings *m = NULL;
-	int err = mappings_new(ignore_mapping, ignore_exec, never, NULL, &m);
+	int err = cpus_list(&online);
+
+	if (!err)
+		err = mappings_new(online, ignore_mapping, ignore_exec, never, NULL, &m);
 
 	if (err)
 		add(c, CHECK_DEGRADED, "mapping records", "perf_event_open: %s: names of programs and libraries that are mapped "
@@ -148,12 +160,17 @@ static void check_programs(struct checks *c)
 	static const uint32_t nobody = UINT32_MAX;
 	struct capture_options o = { .scope = CAPTURE_PIDS, .ids = &nobody, .id_n = 1, .sample_hz = 99,
 				     .ring_bytes = 4096 };
+	_cleanup_(online_freep) struct online *online = NULL;
 	_cleanup_(programs_freep) struct programs *p = NULL;
 	struct capture_error e = { 0 };
 	struct rings *rings = NULL;
 	int64_t offset;
 
-	if (programs_new(&o, &p, &e) || programs_attach(p, &offset, &e)) {
+	if (cpus_list(&online)) {
+		add(c, CHECK_MISSING, "BPF programs", "the CPUs can't be listed");
+		return;
+	}
+	if (programs_new(&o, online, &p, &e) || programs_attach(p, &offset, &e)) {
 		add(c, CHECK_MISSING, "BPF programs", "%s", e.message);
 		return;
 	}

@@ -11,6 +11,7 @@
 #include "assemble/assemble.h"
 #include "capture/owners.h"
 #include "capture/programs.h"
+#include "capture/reread.h"
 #include "capture/skeletons.h"
 #include "capture/state.h"
 #include "capture/tables.h"
@@ -50,6 +51,54 @@ static void tables_take(struct capture *c, uint32_t pid, uint64_t exec_id)
 {
 	if (c->tables && tables_process(c->tables, pid, exec_id))
 		log_debug("no memory for the unwind tables of process %u", pid);
+}
+
+uint64_t feed_clock(void *arg)
+{
+	return bpf_now(arg);
+}
+
+void feed_amended(void *arg, uint32_t pid)
+{
+	struct capture *c = arg;
+
+	if (c->tables)
+		tables_changed(c->tables, pid);
+}
+
+int feed_maps_again(struct capture *c, uint64_t from_ns)
+{
+	/* of threads the processes, of which few are known; else those that live */
+	const struct map *processes = c->options.scope == CAPTURE_TIDS ? c->known : c->alive;
+	uint64_t pid, value;
+	int err = 0;
+
+	c->ended_unread |= c->ended_ns >= from_ns;
+	for (size_t at = 0; !err && map_next(processes, &at, &pid, &value);)
+		err = reread_process(c->reread, (uint32_t)pid, from_ns, false);
+	return err;
+}
+
+/*
+ * The mapping records tell of an exec before the programs do. If they did not (its CPU had only just come, their ring
+ * was full), what it mapped is read.
+ */
+static int exec_note(struct capture *c, uint32_t pid, uint64_t time_ns)
+{
+	uint64_t before_ns = 0;
+	int err;
+
+	map_get(c->known, pid, &before_ns);
+	err = map_put(c->known, pid, time_ns);
+	if (err)
+		return err;
+	if (c->mappings)
+		mappings_known(c->mappings, pid);
+	if (proc_maps_began_ns(c->maps, pid, time_ns) > before_ns)
+		return 0;
+	log_debug("the mapping records did not tell of an exec of process %u", pid);
+	proc_maps_exec(c->maps, pid, time_ns);
+	return reread_process(c->reread, pid, time_ns, true);
 }
 
 void feed_published(void *arg, uint32_t pid)
@@ -141,15 +190,20 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 		if (f->tid == f->tgid) {
 			proc_maps_fork(c->maps, f->tgid, f->parent_tgid, e->time_ns);
 			tables_take(c, f->tgid, f->exec_id);
-			map_put(c->known, f->tgid, 1);
+			map_put(c->known, f->tgid, e->time_ns);
 			map_put(c->alive, f->tgid, 1);
 			if (c->mappings)
 				mappings_known(c->mappings, f->tgid);
+			if (reread_pending(c->reread, f->parent_tgid) &&
+			    reread_process(c->reread, f->tgid, e->time_ns, false))
+				return -ENOMEM;
 			return resolve_forked(c->resolve, f->tgid, f->parent_tgid, e->time_ns);
 		}
 	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
 		const struct wcbpf_exec *x = (const void *)e;
 
+		if (exec_note(c, x->tgid, e->time_ns))
+			return -ENOMEM;
 		tables_take(c, x->tgid, x->exec_id);
 		if (tids && x->old_tid != x->tid && map_remove(c->alive, x->old_tid, NULL))
 			map_put(c->alive, x->tid, 1);
@@ -160,6 +214,8 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 
 		c->left_ns = e->time_ns;
 		map_put(c->leaving, x->tid, 1);
+		if (x->group_dead)
+			c->ended_ns = e->time_ns;
 		if (x->group_dead)
 			feed_process_over(c, x->tgid, e->time_ns);
 		if (tids)

@@ -49,12 +49,24 @@ void learn_contexts(struct wcbpf_bpf *skel);
 /* Runs an iterator program once, calling f for each event it wrote. 0, -errno. */
 int iterate(struct bpf_program *prog, int map_fd, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 
+/* ---- online.c: which CPUs run ---- */
+struct online;
+/* Of cpu_n that may ever be. path NULL: sysfs's list. Where there is none, all of them are taken for online. */
+int online_new(const char *path, uint32_t cpu_n, struct online **ret);
+struct online *online_free(struct online *o);
+/* Looks again. True: CPUs came, went, or were away meanwhile. */
+bool online_look(struct online *o);
+/* As of the last look: 0 while the CPU is offline, else a number that is another one each time it came. */
+uint32_t online_turn(const struct online *o, uint32_t cpu);
+uint32_t online_n(const struct online *o);
+uint32_t online_cpu_n(const struct online *o);
+
 /* ---- sampling.c: the timers that run the sample program ---- */
 struct sampling;
-/* A timer on each of the CPUs that are online, of cpu_n there may be. 0, -errno: none could be had. */
-int sampling_new(struct bpf_program *prog, uint32_t cpu_n, uint32_t hz, struct sampling **ret);
+/* A timer on each of the CPUs that are online. 0, -errno: none could be had. */
+int sampling_new(struct bpf_program *prog, const struct online *online, uint32_t hz, struct sampling **ret);
 struct sampling *sampling_free(struct sampling *s);
-/* Follows CPUs that came or went. */
+/* Follows CPUs that came or went, as of the last look at them. */
 void sampling_refresh(struct sampling *s);
 /* The rate that the kernel allowed. */
 uint32_t sampling_hz(const struct sampling *s);
@@ -69,6 +81,8 @@ int rings_new(int rings_map_fd, int lifecycle_fd, uint32_t cpu_n, uint64_t (*byt
 /* Adds an event from elsewhere to those that are handed out in time order. 0, -ENOMEM. */
 int rings_push(struct rings *r, const struct wcbpf_head *e);
 struct rings *rings_free(struct rings *r);
+/* A new ring for a CPU, of another size; what the old one has is read all the same. 0, -errno: it has the old one. */
+int rings_replace(struct rings *r, int rings_map_fd, uint32_t cpu, uint64_t bytes);
 int rings_fd(const struct rings *r);
 /* Reads what is in the rings. 0, -errno. */
 int rings_read(struct rings *r);
@@ -91,8 +105,14 @@ typedef void (*mapping_exec_fn)(void *arg, uint32_t pid, uint64_t time_ns);
  * wanted: is this process traced, as far as is known now? Records of others are kept until mappings_known() tells it,
  * and asked about once more RETRY_NS later.
  */
-int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret);
+int mappings_new(const struct online *online, mapping_fn f, mapping_exec_fn exec,
+		 bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret);
 struct mappings *mappings_free(struct mappings *m);
+/*
+ * Follows CPUs that came or went, as of the last look at them; looked_ns: when the look before that was. True: what was
+ * mapped on one of them from *ret_from_ns until now can't have been told.
+ */
+bool mappings_refresh(struct mappings *m, uint64_t looked_ns, uint64_t *ret_from_ns);
 int mappings_fd(const struct mappings *m);
 /* Hands out what was kept of a process: its fork was told. */
 void mappings_known(struct mappings *m, uint32_t pid);

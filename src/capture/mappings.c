@@ -4,11 +4,15 @@
  * them: a dummy software event a CPU, whose only output are mmap2 and comm
  * records. Needs no PMU and no BPF. (The exec tracepoint would not do: it comes
  * after the new program's segments have been mapped.)
+ *
+ * A buffer of its own a CPU, for CPUs come and go: the event of one that went is
+ * dead, also when it comes back.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +20,19 @@
 #include "util/cleanup.h"
 #include "util/map.h"
 
+#define RING_PAGES 64 /* a CPU */
+
+struct source {
+	struct perf_buffer *buffer; /* NULL: none */
+	uint32_t turn;		    /* of its CPU, that it is for; 0: none */
+	uint64_t missed_ns;	    /* since when the CPU may run without one; 0: it doesn't */
+	bool refused;
+};
+
 struct mappings {
-	struct perf_buffer *buffer;
+	const struct online *online;
+	struct source *sources; /* by CPU */
+	int epoll_fd;
 	int map_fd; /* libbpf wants one, nothing writes to it */
 	mapping_fn f;
 	mapping_exec_fn exec;
@@ -179,7 +194,9 @@ static enum bpf_perf_event_ret take_record(void *arg, int cpu, struct perf_event
 	return LIBBPF_PERF_EVENT_CONT;
 }
 
-int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret)
+/* ---- the CPUs ---- */
+
+static int source_open(struct mappings *m, uint32_t cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -196,26 +213,124 @@ int mappings_new(mapping_fn f, mapping_exec_fn exec, bool (*wanted)(void *arg, u
 		.watermark = 1,
 		.wakeup_watermark = 1, /* at once: a short process's files can be opened only while it lives */
 	};
+	int number = (int)cpu;
+	LIBBPF_OPTS(perf_buffer_raw_opts, opts, .cpu_cnt = 1, .cpus = &number, .map_keys = &number);
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct source *s = &m->sources[cpu];
+	int err;
+
+	s->buffer = perf_buffer__new_raw(m->map_fd, RING_PAGES, &attr, take_record, m, &opts);
+	if (!s->buffer)
+		return -errno;
+	if (epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, perf_buffer__buffer_fd(s->buffer, 0), &ev)) {
+		err = -errno;
+		perf_buffer__free(s->buffer);
+		s->buffer = NULL;
+		return err;
+	}
+	s->turn = online_turn(m->online, cpu);
+	s->missed_ns = 0;
+	s->refused = false;
+	return 0;
+}
+
+static void source_close(struct mappings *m, struct source *s)
+{
+	if (s->buffer) /* the kernel still holds the event a while after it was closed */
+		epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, perf_buffer__buffer_fd(s->buffer, 0), NULL);
+	perf_buffer__free(s->buffer);
+	s->buffer = NULL;
+	s->turn = 0;
+}
+
+static int sources_open(struct mappings *m)
+{
+	uint32_t opened = 0;
+
+	for (uint32_t cpu = 0; cpu < online_cpu_n(m->online); cpu++) {
+		int err = online_turn(m->online, cpu) ? source_open(m, cpu) : -ENODEV;
+
+		if (err && err != -ENODEV) /* -ENODEV: offline */
+			return err;
+		opened += !err;
+	}
+	return opened ? 0 : -ENODEV;
+}
+
+/* A CPU without an event: 0 when it has one now. */
+static int source_renew(struct mappings *m, uint32_t cpu, uint64_t looked_ns, uint64_t *ret_from_ns)
+{
+	struct source *s = &m->sources[cpu];
+	uint64_t from_ns;
+	int err;
+
+	if (!s->missed_ns)
+		s->missed_ns = looked_ns;
+	from_ns = s->missed_ns;
+	err = source_open(m, cpu);
+	if (err && err != -ENODEV && !s->refused) { /* -ENODEV: gone again, the next look tells */
+		s->refused = true;
+		m->lost++;
+	}
+	if (!err)
+		*ret_from_ns = from_ns;
+	return err;
+}
+
+bool mappings_refresh(struct mappings *m, uint64_t looked_ns, uint64_t *ret_from_ns)
+{
+	uint64_t first_ns = UINT64_MAX, from_ns;
+
+	for (uint32_t cpu = 0; cpu < online_cpu_n(m->online); cpu++) {
+		struct source *s = &m->sources[cpu];
+		uint32_t turn = online_turn(m->online, cpu);
+
+		if (turn == s->turn)
+			continue;
+		if (s->buffer)
+			perf_buffer__consume(s->buffer);
+		source_close(m, s);
+		if (!turn)
+			s->missed_ns = 0;
+		else if (!source_renew(m, cpu, looked_ns, &from_ns) && from_ns < first_ns)
+			first_ns = from_ns;
+	}
+	if (first_ns == UINT64_MAX)
+		return false;
+	*ret_from_ns = first_ns;
+	return true;
+}
+
+int mappings_new(const struct online *online, mapping_fn f, mapping_exec_fn exec,
+		 bool (*wanted)(void *arg, uint32_t pid), void *arg, struct mappings **ret)
+{
 	_cleanup_(mappings_freep) struct mappings *m = calloc(1, sizeof(*m));
 	int err;
 
 	if (!m)
 		return -ENOMEM;
+	m->online = online;
 	m->f = f;
 	m->exec = exec;
 	m->wanted = wanted;
 	m->arg = arg;
 	m->last = &m->first;
 	m->map_fd = -1;
+	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (m->epoll_fd < 0)
+		return -errno;
 	err = map_new(&m->waiting);
 	if (err)
 		return err;
-	m->map_fd = bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "mappings", 4, 4, libbpf_num_possible_cpus(), NULL);
+	m->sources = calloc(online_cpu_n(online), sizeof(*m->sources));
+	if (!m->sources)
+		return -ENOMEM;
+	m->map_fd = bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "mappings", 4, 4, online_cpu_n(online), NULL);
 	if (m->map_fd < 0)
 		return -errno;
-	m->buffer = perf_buffer__new_raw(m->map_fd, 64, &attr, take_record, m, NULL);
-	if (!m->buffer)
-		return -errno;
+	err = sources_open(m);
+	if (err)
+		return err;
 	*ret = TAKE_PTR(m);
 	return 0;
 }
@@ -231,20 +346,25 @@ struct mappings *mappings_free(struct mappings *m)
 		free(w);
 	}
 	map_free(m->waiting);
-	perf_buffer__free(m->buffer);
+	for (uint32_t cpu = 0; m->sources && cpu < online_cpu_n(m->online); cpu++)
+		source_close(m, &m->sources[cpu]);
+	free(m->sources);
 	closep(&m->map_fd);
+	closep(&m->epoll_fd);
 	free(m);
 	return NULL;
 }
 
 int mappings_fd(const struct mappings *m)
 {
-	return perf_buffer__epoll_fd(m->buffer);
+	return m->epoll_fd;
 }
 
 void mappings_drain(struct mappings *m, uint64_t now_ns, bool all)
 {
-	perf_buffer__consume(m->buffer);
+	for (uint32_t cpu = 0; cpu < online_cpu_n(m->online); cpu++)
+		if (m->sources[cpu].buffer)
+			perf_buffer__consume(m->sources[cpu].buffer);
 	retry(m, all ? UINT64_MAX : now_ns - RETRY_NS);
 }
 

@@ -20,7 +20,6 @@
 #include "capture/tables.h"
 #include "util/cleanup.h"
 #include "util/log.h"
-#include "util/parse.h"
 #include "wcbpf.skel.h"
 
 #define FUTEX_EXITS_MAX 4
@@ -38,6 +37,9 @@ struct programs {
 	struct bpf_link *futex_exits[FUTEX_EXITS_MAX];
 	struct sampling *sampling; /* NULL: threads are not sampled */
 	int stats_fd;
+	const struct online *online;
+	uint64_t ring_bytes;
+	bool *ring_small; /* by CPU: it was offline when rings were made */
 	uint32_t cpu_n, sample_hz;
 	bool typed; /* BTF tracing programs */
 	const char *problems[PROBLEMS_MAX + 1];
@@ -94,18 +96,9 @@ static int knobs_set(struct wcbpf_bpf *skel, const struct capture_options *o, co
 	return bpf_map__set_max_entries(skel->maps.rings, cpu_n);
 }
 
-/* CPUs that run, as sysfs tells; 0: it doesn't. */
-static uint32_t cpus_online(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n > 0 ? (uint32_t)n : 0;
-}
-
 /* A power of two a CPU that runs, 64 MB in all at most. */
-static uint64_t ring_bytes_choose(uint64_t asked)
+static uint64_t ring_bytes_choose(uint64_t asked, uint32_t cpu_n)
 {
-	uint32_t cpu_n = cpus_online();
 	uint64_t bytes = 8 << 20, page = sysconf(_SC_PAGESIZE);
 
 	if (asked) {
@@ -127,7 +120,7 @@ static int load(struct programs *p, const struct capture_options *o, const struc
 	p->skel = wcbpf_bpf__open();
 	if (!p->skel)
 		return -errno;
-	err = knobs_set(p->skel, o, f, p->cpu_n, ring_bytes_choose(o->ring_bytes));
+	err = knobs_set(p->skel, o, f, p->cpu_n, ring_bytes_choose(o->ring_bytes, online_n(p->online)));
 	if (err)
 		return err;
 	bpf_object__for_each_program(prog, p->skel->obj) {
@@ -206,7 +199,8 @@ static int libbpf_say(enum libbpf_print_level level, const char *fmt, va_list ar
 	return 0;
 }
 
-int programs_new(const struct capture_options *o, struct programs **ret, struct capture_error *e)
+int programs_new(const struct capture_options *o, const struct online *online, struct programs **ret,
+		 struct capture_error *e)
 {
 	struct programs *p = calloc(1, sizeof(*p));
 	struct features f = { 0 };
@@ -217,7 +211,8 @@ int programs_new(const struct capture_options *o, struct programs **ret, struct 
 	libbpf_set_print(libbpf_say);
 	p->stats_fd = -1;
 	p->kernel_stacks = o->kernel_stacks;
-	p->cpu_n = libbpf_num_possible_cpus();
+	p->online = online;
+	p->cpu_n = online_cpu_n(online);
 	p->sample_hz = o->sample_hz;
 	err = features_read(&f);
 	if (err) {
@@ -253,46 +248,24 @@ bool programs_tables(const struct programs *p, struct tables_maps *ret)
 	return true;
 }
 
-struct ring_sizes {
-	uint64_t online, offline;
-	const uint32_t *cpus; /* those online */
-	size_t cpu_n;	      /* 0: not known, all may be */
-};
-
 /* A CPU that is offline now may come: it has a ring, a small one. */
 static uint64_t ring_size_of_cpu(void *arg, uint32_t cpu)
 {
-	const struct ring_sizes *s = arg;
+	const struct programs *p = arg;
 
-	for (size_t i = 0; i < s->cpu_n; i++)
-		if (s->cpus[i] == cpu)
-			return s->online;
-	return s->cpu_n ? s->offline : s->online;
-}
-
-static int cpus_read(const char *path, uint32_t **ret, size_t *ret_n)
-{
-	_cleanup_(fclosep) FILE *f = fopen(path, "re");
-	char line[512];
-
-	if (!f || !fgets(line, sizeof(line), f))
-		return -ENOENT;
-	return parse_range_list(line, ret, ret_n);
+	return p->ring_small[cpu] ? OFFLINE_RING_BYTES : p->ring_bytes;
 }
 
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret)
 {
-	struct ring_sizes sizes = { .online = ring_bytes_choose(bytes), .offline = OFFLINE_RING_BYTES };
-	uint32_t *online = NULL;
-	size_t online_n = 0;
-	int err = cpus_read("/sys/devices/system/cpu/online", &online, &online_n);
-
-	sizes.cpus = online;
-	sizes.cpu_n = err ? 0 : online_n;
-	err = rings_new(bpf_map__fd(p->skel->maps.rings), bpf_map__fd(p->skel->maps.lifecycle), p->cpu_n, ring_size_of_cpu,
-			&sizes, ret);
-	free(online);
-	return err;
+	p->ring_bytes = ring_bytes_choose(bytes, online_n(p->online));
+	p->ring_small = calloc(p->cpu_n, sizeof(*p->ring_small));
+	if (!p->ring_small)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < p->cpu_n; cpu++)
+		p->ring_small[cpu] = !online_turn(p->online, cpu) && p->ring_bytes > OFFLINE_RING_BYTES;
+	return rings_new(bpf_map__fd(p->skel->maps.rings), bpf_map__fd(p->skel->maps.lifecycle), p->cpu_n, ring_size_of_cpu,
+			 p, ret);
 }
 
 /* A perf event for one tracepoint; the program runs on all CPUs. */
@@ -340,7 +313,7 @@ static void sampling_begin(struct programs *p, uint32_t hz)
 
 	if (!hz || !bpf_program__autoload(p->skel->progs.sample))
 		return;
-	err = sampling_new(p->skel->progs.sample, p->cpu_n, hz, &p->sampling);
+	err = sampling_new(p->skel->progs.sample, p->online, hz, &p->sampling);
 	if (!err && sampling_problem(p->sampling))
 		problem(p, sampling_problem(p->sampling));
 	else if (err == -EPERM || err == -EACCES)
@@ -584,8 +557,22 @@ uint32_t programs_sample_hz(const struct programs *p)
 	return p->sampling ? sampling_hz(p->sampling) : 0;
 }
 
-void programs_refresh(struct programs *p)
+/* Once a CPU. Where there is no memory for the whole, the small ring must do: what it loses is counted. */
+static void ring_grow(struct programs *p, struct rings *rings, uint32_t cpu)
 {
+	int err = rings_replace(rings, bpf_map__fd(p->skel->maps.rings), cpu, p->ring_bytes);
+
+	if (err)
+		log_debug("the ring of CPU %u, which came, can't be made larger: %s", cpu, strerror(-err));
+	p->ring_small[cpu] = false;
+}
+
+void programs_refresh(struct programs *p, struct rings *rings)
+{
+	/* before there are samples: each may bring 8 KB of stack with it as long as what it came from is not known */
+	for (uint32_t cpu = 0; p->ring_small && cpu < p->cpu_n; cpu++)
+		if (p->ring_small[cpu] && online_turn(p->online, cpu))
+			ring_grow(p, rings, cpu);
 	if (p->sampling)
 		sampling_refresh(p->sampling);
 }
@@ -595,6 +582,7 @@ struct programs *programs_free(struct programs *p)
 	if (!p)
 		return NULL;
 	sampling_free(p->sampling);
+	free(p->ring_small);
 	for (size_t i = 0; i < FUTEX_EXITS_MAX; i++)
 		bpf_link__destroy(p->futex_exits[i]);
 	if (p->skeletons)

@@ -5,8 +5,9 @@
 
 struct programs;
 
-/* Opens and loads. -errno with *e filled. */
-int programs_new(const struct capture_options *o, struct programs **ret, struct capture_error *e);
+/* Opens and loads. online must outlive it. -errno with *e filled. */
+int programs_new(const struct capture_options *o, const struct online *online, struct programs **ret,
+		 struct capture_error *e);
 struct programs *programs_free(struct programs *p);
 
 struct tables_maps;
@@ -44,8 +45,8 @@ void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_
 void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
 /* How often threads are sampled; 0: they are not. */
 uint32_t programs_sample_hz(const struct programs *p);
-/* Follows CPUs that came or went since. */
-void programs_refresh(struct programs *p);
+/* Follows CPUs that came or went, as of the last look at them. */
+void programs_refresh(struct programs *p, struct rings *rings);
 /* BTF tracing programs, not the raw tracepoints that stand in for them (a problem, too). */
 bool programs_are_typed(const struct programs *p);
 /* What is missing on this host though recording works; the i-th line, NULL behind the last. */

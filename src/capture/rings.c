@@ -21,7 +21,7 @@ struct place {
 struct rings {
 	struct ring_buffer *set;
 	int *fds;
-	uint32_t cpu_n;
+	size_t fd_n;
 	char *bytes; /* events read and not handed out, one after another */
 	size_t byte_n, byte_cap;
 	struct place *places;
@@ -91,7 +91,7 @@ int rings_new(int rings_map_fd, int lifecycle_fd, uint32_t cpu_n, uint64_t (*byt
 			err = -errno;
 			break;
 		}
-		r->cpu_n = cpu + 1;
+		r->fd_n = cpu + 1;
 		if (bpf_map_update_elem(rings_map_fd, &cpu, &r->fds[cpu], BPF_ANY))
 			err = -errno;
 		else
@@ -110,13 +110,31 @@ struct rings *rings_free(struct rings *r)
 	if (!r)
 		return NULL;
 	ring_buffer__free(r->set);
-	for (uint32_t cpu = 0; cpu < r->cpu_n; cpu++)
-		close(r->fds[cpu]);
+	for (size_t i = 0; i < r->fd_n; i++)
+		close(r->fds[i]);
 	free(r->fds);
 	free(r->bytes);
 	free(r->places);
 	free(r);
 	return NULL;
+}
+
+int rings_replace(struct rings *r, int rings_map_fd, uint32_t cpu, uint64_t bytes)
+{
+	_cleanup_(closep) int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, bytes, NULL);
+	int *fds, err;
+
+	if (fd < 0)
+		return -errno;
+	fds = reallocarray(r->fds, r->fd_n + 1, sizeof(*fds));
+	if (!fds)
+		return -ENOMEM;
+	r->fds = fds;
+	err = ring_buffer__add(r->set, fd, rings_copy, r);
+	if (!err && bpf_map_update_elem(rings_map_fd, &cpu, &fd, BPF_ANY))
+		err = -errno; /* it is read all the same, but nobody writes to it */
+	r->fds[r->fd_n++] = TAKE_FD(fd);
+	return err;
 }
 
 int rings_fd(const struct rings *r)

@@ -3,8 +3,7 @@
  * The timers that sample: one software event (cpu-clock) a CPU, which needs no
  * PMU. They run whatever is on their CPU; which threads count is the program's
  * question. A CPU that goes offline takes its event with it, and one that comes
- * online has none: so the list of CPUs is looked at again now and then. (One that
- * was away for less than the time between two looks is sampled no more.)
+ * online has none: each gets one anew with each of its turns (online.c).
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -16,19 +15,19 @@
 
 #include "capture/internal.h"
 #include "util/cleanup.h"
-#include "util/parse.h"
 
-#define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 
 struct sampling {
 	struct bpf_program *prog;
 	uint32_t hz;
-	uint32_t cpu_n;		/* CPUs there may ever be */
+	const struct online *online;
 	struct bpf_link **links; /* by CPU; NULL: none */
-	char online[256];	/* ONLINE_PATH as it was last read */
+	uint32_t *turns;	 /* by CPU: for which of its turns that is */
 	char problem[200];
 };
+
+DEFINE_CLEANUP(struct sampling *, sampling_free)
 
 static int timer_open(uint32_t cpu, uint32_t hz)
 {
@@ -46,8 +45,10 @@ static int cpu_begin(struct sampling *s, uint32_t cpu)
 	if (fd < 0)
 		return fd;
 	s->links[cpu] = bpf_program__attach_perf_event(s->prog, fd);
-	if (s->links[cpu])
+	if (s->links[cpu]) {
+		s->turns[cpu] = online_turn(s->online, cpu);
 		return 0;
+	}
 	err = errno ? -errno : -EINVAL;
 	close(fd);
 	return err;
@@ -57,6 +58,7 @@ static void cpu_end(struct sampling *s, uint32_t cpu)
 {
 	bpf_link__destroy(s->links[cpu]);
 	s->links[cpu] = NULL;
+	s->turns[cpu] = 0;
 }
 
 static bool first_line(const char *path, char *ret, int size)
@@ -64,22 +66,6 @@ static bool first_line(const char *path, char *ret, int size)
 	_cleanup_(fclosep) FILE *f = fopen(path, "re");
 
 	return f && fgets(ret, size, f);
-}
-
-/* The CPUs that are online as bits by number; malloc'd bytes, one a CPU. NULL: not known. */
-static uint8_t *cpus_online(const char *text, uint32_t cpu_n)
-{
-	_cleanup_(freep) uint32_t *list = NULL;
-	uint8_t *online;
-	size_t n = 0;
-
-	if (parse_range_list(text, &list, &n))
-		return NULL;
-	online = calloc(cpu_n, 1);
-	for (size_t i = 0; online && i < n; i++)
-		if (list[i] < cpu_n)
-			online[list[i]] = 1;
-	return online;
 }
 
 /* The kernel allows no more than kernel.perf_event_max_sample_rate, which it lowers itself under load. */
@@ -106,8 +92,8 @@ static int all_begin(struct sampling *s)
 	uint32_t begun = 0, failed = 0;
 	int first = 0;
 
-	for (uint32_t cpu = 0; cpu < s->cpu_n; cpu++) {
-		int err = cpu_begin(s, cpu);
+	for (uint32_t cpu = 0; cpu < online_cpu_n(s->online); cpu++) {
+		int err = online_turn(s->online, cpu) ? cpu_begin(s, cpu) : -ENODEV;
 
 		if (err == -EINVAL && !begun && rate_lower(s))
 			err = cpu_begin(s, cpu);
@@ -123,51 +109,38 @@ static int all_begin(struct sampling *s)
 	return begun ? 0 : first ? first : -ENODEV;
 }
 
-int sampling_new(struct bpf_program *prog, uint32_t cpu_n, uint32_t hz, struct sampling **ret)
+int sampling_new(struct bpf_program *prog, const struct online *online, uint32_t hz, struct sampling **ret)
 {
-	struct sampling *s = calloc(1, sizeof(*s));
-	int err = -ENOMEM;
+	_cleanup_(sampling_freep) struct sampling *s = calloc(1, sizeof(*s));
+	int err;
 
-	if (s)
-		s->links = calloc(cpu_n, sizeof(struct bpf_link *));
-	if (s && s->links) {
-		s->prog = prog;
-		s->hz = hz;
-		s->cpu_n = cpu_n;
-		if (!first_line(ONLINE_PATH, s->online, sizeof(s->online)))
-			s->online[0] = 0;
-		err = all_begin(s);
-	}
-	if (err) {
-		sampling_free(s);
+	if (!s)
+		return -ENOMEM;
+	s->prog = prog;
+	s->hz = hz;
+	s->online = online;
+	s->links = calloc(online_cpu_n(online), sizeof(struct bpf_link *));
+	s->turns = calloc(online_cpu_n(online), sizeof(*s->turns));
+	if (!s->links || !s->turns)
+		return -ENOMEM;
+	err = all_begin(s);
+	if (err)
 		return err;
-	}
-	*ret = s;
+	*ret = TAKE_PTR(s);
 	return 0;
 }
 
 void sampling_refresh(struct sampling *s)
 {
-	_cleanup_(freep) uint8_t *before = NULL, *after = NULL;
-	char line[sizeof(s->online)];
-	bool all = true;
+	for (uint32_t cpu = 0; cpu < online_cpu_n(s->online); cpu++) {
+		uint32_t turn = online_turn(s->online, cpu);
 
-	if (!s->online[0] || !first_line(ONLINE_PATH, line, sizeof(line)) || !strcmp(line, s->online))
-		return;
-	before = cpus_online(s->online, s->cpu_n);
-	after = cpus_online(line, s->cpu_n);
-	if (!before || !after)
-		return;
-	for (uint32_t cpu = 0; cpu < s->cpu_n; cpu++) {
-		if (before[cpu] == after[cpu])
+		if (turn == s->turns[cpu])
 			continue;
 		cpu_end(s, cpu);
-		if (after[cpu] && cpu_begin(s, cpu))
-			all = false;
+		if (turn)
+			cpu_begin(s, cpu); /* else on its way up, or gone again: the next look tells */
 	}
-	/* else on its way up, or gone again: the next look tells */
-	if (all)
-		memcpy(s->online, line, sizeof(s->online));
 }
 
 uint32_t sampling_hz(const struct sampling *s)
@@ -184,9 +157,10 @@ struct sampling *sampling_free(struct sampling *s)
 {
 	if (!s)
 		return NULL;
-	for (uint32_t cpu = 0; s->links && cpu < s->cpu_n; cpu++)
+	for (uint32_t cpu = 0; s->links && cpu < online_cpu_n(s->online); cpu++)
 		bpf_link__destroy(s->links[cpu]);
 	free(s->links);
+	free(s->turns);
 	free(s);
 	return NULL;
 }

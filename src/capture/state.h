@@ -16,8 +16,10 @@ struct capture {
 	struct capture_options options;
 	struct programs *programs;
 	struct rings *rings;
+	struct online *online;
 	struct mappings *mappings;
 	struct proc_maps *maps;
+	struct reread *reread;
 	struct model *model;
 	struct assemble *assemble;
 	struct resolve *resolve;
@@ -25,14 +27,20 @@ struct capture {
 	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
-	struct map *known; /* processes that are or were traced */
+	struct map *known; /* processes that are or were traced -> when their program began (fork, exec), 1: before all */
 	struct map *leaving; /* threads between their exit and their last switch, which ends their times */
 	uint64_t left_ns;    /* when the latest of them exited */
+	uint64_t ended_ns;   /* when the latest process ended */
 	struct map *alive; /* traced processes (TID scope: threads) that have not ended */
 	int epoll_fd, timer_fd, wake_fd;
+	long tick_ns;
 	int64_t clock_offset_ns; /* programs' clock - ours: time namespaces */
 	uint64_t begin_ns;
-	uint64_t bytes, polls;
+	uint64_t bytes;
+	uint64_t looked_ns; /* when CPUs were last looked at; the programs' clock */
+	uint64_t swept_ns;  /* when ends of processes were last asked for */
+	bool cpu_came;	    /* while recording */
+	bool ended_unread;  /* and a process ended before it was noticed */
 	uint32_t held_pid; /* record's child that waits for its exec, 0: none */
 	uint64_t held_start_ns;
 	bool had_targets, stopped;
@@ -55,6 +63,11 @@ void feed_mapping(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uin
 		  uint32_t maj, uint32_t min, uint64_t ino, const char *path);
 void feed_exec(void *arg, uint32_t pid, uint64_t time_ns);
 bool feed_is_wanted(void *arg, uint32_t pid);
+/* As reread_new() has them. */
+uint64_t feed_clock(void *arg);
+void feed_amended(void *arg, uint32_t pid);
+/* What was mapped since from_ns was perhaps not told: reads the maps of all traced processes again. 0, -ENOMEM. */
+int feed_maps_again(struct capture *c, uint64_t from_ns);
 /* As tables_update() calls it. */
 void feed_published(void *arg, uint32_t pid);
 /* A thread that the iterator found when recording began. */
@@ -66,5 +79,5 @@ void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
 /* ---- account.c: once the programs are detached ---- */
 /* The model's integrity, and a line for each thing that was lost or left out. */
 void account_close(struct capture *c);
-/* After resolving has ended. */
+/* When all has been read and resolved: of names, and of the mappings they came from. */
 void account_names(struct capture *c);

@@ -142,6 +142,31 @@ bool image_has(const struct image *i, const struct proc_mapping *map)
 	return at < i->live.n && shows(&i->live.v[at], map);
 }
 
+bool mapping_same(const struct proc_mapping *a, const struct proc_mapping *b)
+{
+	if (a->file || b->file)
+		return a->file == b->file && a->pgoff - a->start == b->pgoff - b->start;
+	return !strcmp(a->name, b->name);
+}
+
+static void known_note(struct image_known *known, const struct proc_mapping *m, const struct proc_mapping *map)
+{
+	known->any = true;
+	known->other |= !mapping_same(m, map);
+}
+
+struct image_known image_known(const struct image *i, const struct proc_mapping *map, uint64_t from_ns)
+{
+	struct image_known known = { 0 };
+
+	for (size_t at = live_above(&i->live, map->start); at < i->live.n && overlaps(&i->live.v[at], map); at++)
+		known_note(&known, &i->live.v[at], map);
+	for (size_t at = past_after(&i->past, from_ns); at < i->past.n; at++)
+		if (overlaps(&i->past.v[at], map))
+			known_note(&known, &i->past.v[at], map);
+	return known;
+}
+
 /* m ends at n->from_ns where n lies; what sticks out on either side stays to m's end. Takes up to 3 places. */
 static void split(struct image *i, struct proc_mapping m, const struct proc_mapping *n, bool live)
 {

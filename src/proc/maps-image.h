@@ -30,6 +30,13 @@ struct image *image_free(struct image *i);
 int image_add(struct image *i, struct proc_mapping map);
 /* Is map, or a longer mapping of the same bytes, live? */
 bool image_has(const struct image *i, const struct proc_mapping *map);
+/* The same place of the same file, or the same memory without a file. */
+bool mapping_same(const struct proc_mapping *a, const struct proc_mapping *b);
+/* Held anything at map's addresses at from_ns or later? other: anything that is not the same. */
+struct image_known {
+	bool any, other;
+};
+struct image_known image_known(const struct image *i, const struct proc_mapping *map, uint64_t from_ns);
 /* The live mapping at index ends at time_ns. */
 int image_end_live(struct image *i, size_t index, uint64_t time_ns);
 /* Ends the image at time_ns; what began then or later goes to next (NULL: nowhere). */

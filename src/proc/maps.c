@@ -31,6 +31,11 @@ struct process {
 	uint64_t changed_ns; /* of the latest record of a mapping */
 };
 
+struct proc_reading {
+	uint32_t pid;
+	struct image *now;
+};
+
 struct proc_maps {
 	pthread_mutex_t lock; /* of all below: one thread writes, others look up */
 	struct map *processes; /* by PID */
@@ -40,6 +45,7 @@ struct proc_maps {
 };
 
 DEFINE_CLEANUP(struct proc_maps *, proc_maps_free)
+DEFINE_CLEANUP(struct proc_reading *, proc_reading_free)
 
 /* Held to the end of the caller's scope. */
 #define SCOPE_LOCK(m) _cleanup_(unlockp) pthread_mutex_t *held_lock = lock((struct proc_maps *)(m))
@@ -304,7 +310,8 @@ static int snapshot_take(struct proc_maps *m, uint32_t pid, uint64_t from_ns, st
 	return err;
 }
 
-int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
+/* What /proc/PID/maps shows, as an image of its own. */
+static int image_read(struct proc_maps *m, uint32_t pid, struct image **ret)
 {
 	_cleanup_(image_freep) struct image *now = NULL;
 	_cleanup_(freep) char *text = NULL;
@@ -321,7 +328,117 @@ int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
 		err = image_new(0, UINT64_MAX, &now);
 	if (!err)
 		err = add_lines(m, pid, lines, n, now);
+	if (!err)
+		*ret = TAKE_PTR(now);
+	return err;
+}
+
+int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns)
+{
+	_cleanup_(image_freep) struct image *now = NULL;
+	int err = image_read(m, pid, &now);
+
 	return err ? err : snapshot_take(m, pid, from_ns, now);
+}
+
+/* ---- putting right ---- */
+
+int proc_maps_read(struct proc_maps *m, uint32_t pid, struct proc_reading **ret)
+{
+	_cleanup_(proc_reading_freep) struct proc_reading *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->pid = pid;
+	err = image_read(m, pid, &r->now);
+	if (!err)
+		*ret = TAKE_PTR(r);
+	return err;
+}
+
+struct proc_reading *proc_reading_free(struct proc_reading *r)
+{
+	if (r)
+		image_free(r->now);
+	free(r);
+	return NULL;
+}
+
+/* When what now shows began, as far as can be told: see proc_maps_amend(). False: the image has it already. */
+static bool began_find(const struct image *image, const struct proc_mapping *map, const struct proc_amendment *a,
+		       uint64_t *ret)
+{
+	struct image_known known = image_known(image, map, a->from_ns);
+
+	if (image_has(image, map))
+		return false;
+	*ret = known.other ? a->told_ns : known.any ? a->read_ns : a->from_ns;
+	return true;
+}
+
+/* Ends what image had and now shows no more; what came while it was being read is left alone. */
+static int end_unseen(struct image *image, const struct image *now, const struct proc_amendment *a, bool *ret_changed)
+{
+	for (size_t i = image->live.n; i-- > 0;) {
+		const struct proc_mapping *m = &image->live.v[i];
+		uint64_t end_ns = image_known(now, m, 0).other ? a->from_ns : a->read_ns;
+		int err;
+
+		if (m->from_ns >= a->read_ns || image_has(now, m))
+			continue;
+		err = image_end_live(image, i, end_ns > m->from_ns ? end_ns : m->from_ns);
+		if (err)
+			return err;
+		*ret_changed = true;
+	}
+	return 0;
+}
+
+static int image_amend(struct image *image, const struct image *now, const struct proc_amendment *a, bool *ret_changed)
+{
+	_cleanup_(freep) struct proc_mapping *fresh = calloc(now->live.n + 1, sizeof(*fresh));
+	size_t n = 0;
+	int err;
+
+	if (!fresh)
+		return -ENOMEM;
+	for (size_t i = 0; i < now->live.n; i++) {
+		fresh[n] = now->live.v[i];
+		n += began_find(image, &now->live.v[i], a, &fresh[n].from_ns);
+	}
+	*ret_changed = n;
+	err = end_unseen(image, now, a, ret_changed);
+	for (size_t i = 0; !err && i < n; i++)
+		err = image_add(image, fresh[i]);
+	return err;
+}
+
+int proc_maps_amend(struct proc_maps *m, const struct proc_reading *r, const struct proc_amendment *amendment,
+		    bool *ret_changed)
+{
+	SCOPE_LOCK(m);
+	struct proc_amendment a = *amendment;
+	bool any = false;
+	struct image *image;
+	struct process *p;
+	int err = process_get(m, r->pid, &p);
+
+	if (!err && !p->newest)
+		err = image_begin(p, a.from_ns, &image);
+	if (err)
+		return err;
+	image = image_at(p, a.read_ns);
+	if (!image || image != image_at(p, a.read_over_ns))
+		return -ESTALE;
+	if (a.from_ns < image->from_ns)
+		a.from_ns = image->from_ns;
+	err = image_amend(image, r->now, &a, &any);
+	if (any)
+		changed(m, p, a.told_ns);
+	if (!err)
+		*ret_changed = any;
+	return err;
 }
 
 static int mapping_put(struct proc_maps *m, uint32_t pid, struct proc_mapping map)
@@ -465,6 +582,15 @@ uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid)
 	return p ? p->changed_ns : 0;
 }
 
+uint64_t proc_maps_began_ns(const struct proc_maps *m, uint32_t pid, uint64_t time_ns)
+{
+	SCOPE_LOCK(m);
+	const struct process *p = map_get_ptr(m->processes, pid);
+	const struct image *i = p ? image_at(p, time_ns) : NULL;
+
+	return i ? i->from_ns : 0;
+}
+
 uint64_t proc_maps_version(const struct proc_maps *m)
 {
 	return m->version;
@@ -478,11 +604,7 @@ static const struct proc_mapping *mapping_in(const struct image *i, uint64_t tim
 
 static bool means_same(const struct proc_mapping *a, const struct proc_mapping *b)
 {
-	if (a == b || !a || !b)
-		return a == b;
-	if (a->file || b->file)
-		return a->file == b->file && a->pgoff - a->start == b->pgoff - b->start;
-	return !strcmp(a->name, b->name);
+	return a == b || (a && b && mapping_same(a, b));
 }
 
 bool proc_maps_same(const struct proc_maps *m, uint32_t pid, uint64_t a_ns, uint64_t b_ns, const uint64_t *addrs,

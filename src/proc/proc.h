@@ -95,6 +95,23 @@ int proc_maps_new(struct proc_maps **ret);
 struct proc_maps *proc_maps_free(struct proc_maps *m); /* closes the files */
 /* Reads /proc/PID/maps: what it shows holds from 0 (snapshot at start) or from time_ns on. -ESRCH when it's gone. */
 int proc_maps_snapshot(struct proc_maps *m, uint32_t pid, uint64_t from_ns);
+/* What /proc/PID/maps shows now, to be put in its place when all records of now have come. -ESRCH when it's gone. */
+struct proc_reading;
+int proc_maps_read(struct proc_maps *m, uint32_t pid, struct proc_reading **ret);
+struct proc_reading *proc_reading_free(struct proc_reading *r); /* before the maps */
+struct proc_amendment {
+	uint64_t from_ns;	       /* since then records may be missing */
+	uint64_t read_ns, read_over_ns; /* before and after proc_maps_read() */
+	uint64_t told_ns;	       /* now */
+};
+/*
+ * Puts right what records have not told. What was mapped where nothing was known has been there since from_ns (or the
+ * latest exec): no code ran there before it was. What lies where another mapping was known came at a time that nobody
+ * knows: until told_ns neither is known there. -ESTALE: the process has had an exec meanwhile or is over, nothing was
+ * changed.
+ */
+int proc_maps_amend(struct proc_maps *m, const struct proc_reading *r, const struct proc_amendment *a,
+		    bool *ret_changed);
 /* A record of a new executable mapping. Cuts what it overlaps. pid's root is used to open the file. */
 int proc_maps_add(struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
 		  uint32_t maj, uint32_t min, uint64_t ino, const char *path);
@@ -113,6 +130,8 @@ void proc_maps_exit(struct proc_maps *m, uint32_t pid, uint64_t time_ns);
 bool proc_maps_lookup(const struct proc_maps *m, uint32_t pid, uint64_t time_ns, uint64_t addr, struct proc_mapping *ret);
 /* When a mapping of the process was last made, as far as is known: later than that addresses mean what they mean now. */
 uint64_t proc_maps_changed_ns(const struct proc_maps *m, uint32_t pid);
+/* When the address space that the process had at time_ns began, by a fork or an exec; 0: not known, or before all. */
+uint64_t proc_maps_began_ns(const struct proc_maps *m, uint32_t pid, uint64_t time_ns);
 /* For the writing thread: counts what was written, of all processes. The same number: nothing has changed. */
 uint64_t proc_maps_version(const struct proc_maps *m);
 /*
