@@ -2,8 +2,7 @@
 /*
  * wall threads: a thread that computes 300 ms in f and 100 ms in g, one that sleeps 200 ms and computes 50 ms in f, and
  * two that compute 300 ms of wall time each in h, on one CPU. wall alone: the first one's work and a sleep in the only
- * thread. wall cpu N: waits 4 s for CPU N to come, and computes 400 ms in f there. Each prints what it spent in which
- * function by its own CPU clock.
+ * thread. Each prints what it spent in which function by its own CPU clock.
  */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -110,18 +109,6 @@ static void threads(void)
 		pthread_join(all[i], NULL);
 }
 
-static void on_cpu(unsigned int cpu)
-{
-	cpu_set_t one;
-
-	nap_ms(4000); /* the recorder looks once a second, on an emulated CPU more seldom */
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity");
-	spent(f, "f", 400000000);
-}
-
 int main(int argc, char **argv)
 {
 	truth_begin();
@@ -129,8 +116,6 @@ int main(int argc, char **argv)
 		spent(f, "f", 300000000);
 		nap_ms(200);
 		spent(g, "g", 100000000);
-	} else if (argc > 2 && strcmp(argv[1], "cpu") == 0) {
-		on_cpu(arg_number(argc, argv, 2, 0));
 	} else {
 		threads();
 	}
