@@ -31,6 +31,10 @@ enum wcbpf_event_kind {
 	WCBPF_EV_FUTEX_RESULT = 8, /* struct wcbpf_futex_result */
 	WCBPF_EV_SEED = 9,	   /* struct wcbpf_seed */
 	WCBPF_EV_SAMPLE = 10,	   /* struct wcbpf_sample */
+	WCBPF_EV_OP = 11,	   /* struct wcbpf_op */
+	WCBPF_EV_GO_BIRTH = 12,	   /* struct wcbpf_go_birth */
+	WCBPF_EV_GO_INTERVAL = 13, /* struct wcbpf_go_interval */
+	WCBPF_EV_GO_DEATH = 14,	   /* struct wcbpf_go_death */
 };
 
 struct wcbpf_head {
@@ -80,6 +84,7 @@ struct wcbpf_interval {
 	__u64 kstack_id;   /* id of a WCBPF_EV_STACK, 0: none */
 	__u64 ustack_id;   /* likewise */
 	__u64 resource_id; /* id of a WCBPF_EV_RESOURCE, 0: none */
+	__u64 goid;	   /* the goroutine that the thread ran when it left the CPU, 0: none or not known */
 	__u64 args[6];	   /* the system call's arguments, meaningless if syscall < 0; futex_waitv: args[4] and
 			    * args[5] are flags and address of its first futex, 0 if that can't be read */
 	__s64 timeout_ns;  /* futex, sleep, poll: the time asked for as given to the kernel (relative or absolute); -1: none or unreadable */
@@ -425,6 +430,159 @@ struct wcbpf_sample {
 	char comm[WCBPF_COMM_LEN];
 };
 
+/*
+ * ---- choke points, made by userspace ----
+ *
+ * A point is a line of a profile in one executable file; a site one probed
+ * address of it. Its cookie, or (tgid, address) where the kernel gives none,
+ * leads to its site. What values mean is userspace's to know: the program
+ * fetches them and says where in the stack the function's frame is.
+ */
+#define WCBPF_SITES_MAX 16384
+#define WCBPF_POINTS_MAX 4096	/* point numbers lie in [1, WCBPF_POINTS_MAX) */
+#define WCBPF_FETCHES_MAX 8	/* values of one site */
+#define WCBPF_DEREFS_MAX 6
+#define WCBPF_VALUE_BYTES_MAX 256
+#define WCBPF_GO_LAYOUTS_MAX 64
+
+enum wcbpf_site_kind {
+	WCBPF_SITE_NONE = 0,
+	WCBPF_SITE_ENTRY = 1,	 /* a function begins */
+	WCBPF_SITE_EXIT = 2,	 /* it returns or jumps to another */
+	WCBPF_SITE_MARK = 3,	 /* something happened: a static marker (USDT), a function entry that has no exit */
+	/* choke points of the Go runtime; register use as of its ABIInternal */
+	WCBPF_SITE_GO_PARK = 4,	    /* runtime.gopark: the goroutine r14 is about to wait, cl why */
+	WCBPF_SITE_GO_READY = 5,    /* runtime.ready: the goroutine rax is woken */
+	WCBPF_SITE_GO_STATUS = 6,   /* runtime.casgstatus: rax goes from status ebx to ecx */
+	WCBPF_SITE_GO_EXECUTE = 7,  /* runtime.execute: the goroutine rax is about to run on this thread */
+	WCBPF_SITE_GO_BORN = 8,	    /* runtime.newproc1 returns: rax is the new goroutine */
+	WCBPF_SITE_GO_DEATH = 9,    /* runtime.gdestroy, to 1.21 goexit0: the goroutine rax has ended */
+	WCBPF_SITE_GO_NETREADY = 10, /* runtime.netpollready: those who wait on the pollDesc rbx are about to be woken */
+};
+
+enum wcbpf_fetch_from {
+	WCBPF_FROM_NONE = 0,
+	WCBPF_FROM_REG = 1,   /* register reg, by DWARF number */
+	WCBPF_FROM_CFA = 2,   /* the address CFA + at: arguments and results on the stack */
+	WCBPF_FROM_CONST = 3, /* the value at; with memory an address */
+};
+
+enum wcbpf_value_type {
+	WCBPF_VALUE_UINT = 1,	   /* bytes is 1, 2, 4 or 8 */
+	WCBPF_VALUE_INT = 2,	   /* likewise, signed */
+	WCBPF_VALUE_STRING = 3,	   /* at the address, up to a NUL, at most bytes */
+	WCBPF_VALUE_GO_STRING = 4, /* address and length: of memory two words at the address, else registers reg and reg2 */
+	WCBPF_VALUE_BYTES = 5,	   /* bytes of memory at the address */
+};
+
+/*
+ * One value. It starts with `from`; each deref replaces what there is by the
+ * word at it + deref[i]. Then, if memory, the value lies at it + last; else it
+ * is the value itself (UINT, INT, GO_STRING), or its address (STRING, BYTES).
+ */
+struct wcbpf_fetch {
+	__u8 from;	/* enum wcbpf_fetch_from */
+	__u8 reg, reg2; /* DWARF numbers */
+	__u8 type;	/* enum wcbpf_value_type */
+	__u8 deref_n;
+	__u8 memory;
+	__u16 bytes;	/* at most WCBPF_VALUE_BYTES_MAX */
+	__s32 deref[WCBPF_DEREFS_MAX];
+	__s32 last;
+	__u32 pad;
+	__s64 at;
+};
+
+enum wcbpf_site_flags {
+	WCBPF_SITE_STACK = 1 << 0, /* take the user stack */
+};
+
+struct wcbpf_site {
+	__u32 point;
+	__u32 flags;   /* enum wcbpf_site_flags */
+	__u8 kind;     /* enum wcbpf_site_kind */
+	__u8 fetch_n;
+	__u8 layout;   /* of Go's structures: index of layouts; 0: no Go code */
+	__u8 cfa_reg;  /* DWARF number: 7 rsp, 6 rbp */
+	__s32 cfa_off; /* at this instruction CFA is cfa_reg + cfa_off */
+	struct wcbpf_fetch fetch[WCBPF_FETCHES_MAX];
+};
+
+/* Where a Go runtime keeps what is needed; offsets in bytes. */
+struct wcbpf_go_layout {
+	__u16 stack_hi, m, status, goid, wait_reason, gopc, start_pc; /* in g */
+	__u16 parent_goid; /* in g; 0: it has none (before 1.21) */
+	__u16 curg;	   /* in m */
+	__u8 wakes_by_status; /* casgstatus is probed and tells every wake; else ready and netpollready do */
+	__u8 pad[5];
+};
+
+/* A value as fetched: a header, then bytes padded to 8. */
+struct wcbpf_value {
+	__u8 type;  /* enum wcbpf_value_type */
+	__u8 error; /* 1: memory was not readable; 0 bytes follow */
+	__u16 len;  /* bytes that follow */
+	__u32 total; /* bytes there were, of a string; more than len: cut */
+};
+
+#define WCBPF_OP_DATA_MAX (WCBPF_FETCHES_MAX * (8 + WCBPF_VALUE_BYTES_MAX))
+
+/* A site was hit. */
+struct wcbpf_op {
+	struct wcbpf_head head;
+	__u64 goid;	/* 0: not in a goroutine */
+	__u64 cfa;	/* of the function's frame: what identifies the call among those open on this stack */
+	__u64 stack_hi; /* Go: where the goroutine's stack ends; it moves, stack_hi - cfa does not. Else 0 */
+	__u64 ustack_id; /* id of a WCBPF_EV_STACK, 0: none */
+	__u32 tid, tgid;
+	__u32 point;
+	__u8 kind;	/* enum wcbpf_site_kind: ENTRY, EXIT, MARK */
+	__u8 value_n;
+	__u16 data_len;
+	__u8 data[WCBPF_OP_DATA_MAX]; /* value_n times struct wcbpf_value and its bytes; head.size ends after data_len */
+};
+
+/* A goroutine was made, by a go statement; or, when parent_goid and start_pc are 0, is seen first. */
+struct wcbpf_go_birth {
+	struct wcbpf_head head;
+	__u64 goid, parent_goid;
+	__u64 start_pc, go_pc; /* of its function; of the go statement */
+	__u32 tid, tgid;
+};
+
+enum wcbpf_go_flags {
+	WCBPF_GO_BEGAN_BEFORE = 1 << 0, /* was waiting when recording began, or its park was not seen: park_ns is that moment */
+	WCBPF_GO_OPEN_AT_END = 1 << 1,
+	WCBPF_GO_RUNNABLE_ONLY = 1 << 2, /* it gave way, was preempted, or is new: it waited for nothing but to run */
+	WCBPF_GO_WAKE_UNSEEN = 1 << 3,
+	WCBPF_GO_WAKER_KNOWN = 1 << 4,
+	WCBPF_GO_SYSCALL = 1 << 5, /* from the end of a system call (wake_ns) to running again */
+};
+
+/* A goroutine did not run, from park_ns to head.time_ns. */
+struct wcbpf_go_interval {
+	struct wcbpf_head head;
+	__u64 goid;
+	__u64 park_ns, wake_ns; /* wake_ns 0: not seen */
+	__u64 resource;	  /* gopark's lock argument: address of what it waits on, 0: none */
+	__u64 ustack_id;  /* of the goroutine, when it parked */
+	__u64 waker_goid; /* 0: no goroutine did it */
+	__u64 waker_ustack_id;
+	__u32 tid, tgid;  /* the thread that runs it now */
+	__u32 park_tid;	  /* the one that ran it before, 0: not known */
+	__u32 waker_tid;
+	__u32 flags;	  /* enum wcbpf_go_flags */
+	__u8 reason;	  /* the runtime's own number (waitReason) */
+	__u8 waker_ctx;	  /* enum wcbpf_waker_ctx: TASK a goroutine, TIMER, NET the network poller, UNKNOWN the scheduler */
+	__u8 pad[2];
+};
+
+struct wcbpf_go_death {
+	struct wcbpf_head head;
+	__u64 goid;
+	__u32 tid, tgid;
+};
+
 /* Losses and oddities, one counter each, per CPU. */
 enum wcbpf_counter {
 	WCBPF_CNT_INTERVALS,	      /* attempted */
@@ -445,6 +603,11 @@ enum wcbpf_counter {
 	WCBPF_CNT_SKELETON_HITS,      /* kernel stacks known by a skeleton */
 	WCBPF_CNT_SKELETON_CHECKS,    /* of them walked for comparison */
 	WCBPF_CNT_SKELETON_WRONG,     /* of them found to be others */
+	WCBPF_CNT_OPS,		      /* hits of choke points in traced threads, those of the Go runtime left out */
+	WCBPF_CNT_LOST_OPS,	      /* of them without room in the ring */
+	WCBPF_CNT_GO_EVENTS,	      /* births, intervals and deaths of goroutines, attempted */
+	WCBPF_CNT_LOST_GO_EVENTS,
+	WCBPF_CNT_GOROUTINES_FULL,    /* goroutines that could not be followed */
 	WCBPF_CNT_MAX,
 };
 
@@ -514,7 +677,7 @@ struct wcbpf_rt {
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct wcbpf_head) == 16, "wire layout");
-_Static_assert(sizeof(struct wcbpf_interval) == 192, "wire layout");
+_Static_assert(sizeof(struct wcbpf_interval) == 200, "wire layout");
 _Static_assert(sizeof(struct wcbpf_stack) == 56 + 8 * (WCBPF_REGS_MAX + WCBPF_STACK_DEPTH_MAX) + WCBPF_STACK_COPY_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_skeleton) == 16 + 10 * WCBPF_SKELETON_SLOTS_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_skeleton_key) == 24, "wire layout");
@@ -531,5 +694,13 @@ _Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
 _Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
 _Static_assert(sizeof(struct wcbpf_sample) == 64, "wire layout");
+_Static_assert(sizeof(struct wcbpf_fetch) == 48, "wire layout");
+_Static_assert(sizeof(struct wcbpf_site) == 16 + 48 * WCBPF_FETCHES_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_go_layout) == 24, "wire layout");
+_Static_assert(sizeof(struct wcbpf_value) == 8, "wire layout");
+_Static_assert(sizeof(struct wcbpf_op) == 64 + WCBPF_OP_DATA_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_go_birth) == 56, "wire layout");
+_Static_assert(sizeof(struct wcbpf_go_interval) == 96, "wire layout");
+_Static_assert(sizeof(struct wcbpf_go_death) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_seed) == 144 + 8 * WCBPF_REGS_MAX, "wire layout");
 #endif
