@@ -173,6 +173,22 @@ int objfile_go_function(const struct objfile_go *g, uint64_t vaddr, struct objfi
 	return 0;
 }
 
+int objfile_go_function_named(const struct objfile_go *g, const char *name, struct objfile_go_function *ret)
+{
+	for (size_t i = 0; i < g->function_n; i++) {
+		struct objfile_go_function f;
+		int err = objfile_go_function_at(g, i, &f);
+
+		if (err)
+			return err;
+		if (f.wrapper || strcmp(f.name, name))
+			continue;
+		*ret = f;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 int go_functions_check(struct objfile_go *g)
 {
 	struct objfile_go_function first;

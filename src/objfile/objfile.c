@@ -246,6 +246,21 @@ int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *
 	return 0;
 }
 
+int objfile_offset_of_vaddr(const struct objfile *o, uint64_t vaddr, uint64_t *ret)
+{
+	for (size_t i = 0; i < o->segment_n; i++) {
+		const struct segment *s = &o->segments[i];
+		uint64_t offset;
+
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz ||
+		    __builtin_add_overflow(s->offset, vaddr - s->vaddr, &offset))
+			continue;
+		*ret = offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 /* What a stripped file may carry instead of .symtab; NULL: nothing. */
 static struct objfile *open_minidebug(Elf *elf)
 {

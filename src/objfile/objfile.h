@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /*
- * One ELF file: its build id, segments and function symbols. Contents are
- * untrusted: never asserted, always bounds-checked (libelf does the reading).
+ * One ELF file: its build id, segments and function symbols; its code, as far
+ * as probes need it. Contents are untrusted: never asserted, always
+ * bounds-checked (libelf does the reading).
  */
 #include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/wire.h"
+
 struct objfile;
+
+/* Why something can't be had, for people: one clause without a full stop. Set only by calls that fail. */
+struct objfile_why {
+	char text[200];
+};
 
 /* From an open file (dup'ed). -ENOEXEC when it is no ELF file, -errno. */
 int objfile_open_fd(int fd, struct objfile **ret);
@@ -38,6 +46,8 @@ int objfile_fd(const struct objfile *o);
 Elf *objfile_elf(struct objfile *o);
 /* The st_value-space address of a file offset, by its PT_LOAD segments. -ENOENT. */
 int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *ret);
+/* The file offset of an address, by the same. -ENOENT: it isn't in the file. */
+int objfile_offset_of_vaddr(const struct objfile *o, uint64_t vaddr, uint64_t *ret);
 /* n bytes of the file from an offset on. -EBADMSG: it isn't that long. -EBADF: detached. -errno. */
 int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n);
 /* The same from an address on; all must lie in one PT_LOAD's part of the file, else -EBADMSG. */
@@ -188,6 +198,8 @@ size_t objfile_go_function_n(const struct objfile_go *g);
 int objfile_go_function_at(const struct objfile_go *g, size_t i, struct objfile_go_function *ret);
 /* The one that covers vaddr. -ENOENT, -EBADMSG. */
 int objfile_go_function(const struct objfile_go *g, uint64_t vaddr, struct objfile_go_function *ret);
+/* The first of exactly that name that is no wrapper. Looks at all of them. -ENOENT, -EBADMSG. */
+int objfile_go_function_named(const struct objfile_go *g, const char *name, struct objfile_go_function *ret);
 
 struct objfile_go_place {
 	const char *name; /* of the function */
@@ -237,3 +249,188 @@ struct objfile_go_frame {
 /* code: its code_n first bytes; -EBADMSG if that is too few. */
 int objfile_go_frame(const struct objfile_go *g, const struct objfile_go_function *f, const uint8_t *code, size_t code_n,
 		     struct objfile_go_frame *ret);
+
+/* ---- all names of functions ---- */
+
+/* A name that a symbol table has for a function. */
+struct objfile_name {
+	const char *name;    /* raw, mangled; without version */
+	const char *version; /* "GLIBC_2.2.5"; NULL: none */
+	uint64_t vaddr;	     /* imported: 0 */
+	uint64_t size;	     /* 0: not stated */
+	bool local;	     /* static */
+	bool ifunc;	     /* the code there only chooses the function that is run */
+	bool imported;	     /* another file has the function */
+	bool old_version;    /* what programs that are linked now don't get */
+};
+struct objfile_names;
+/*
+ * Those of .symtab and .dynsym of the file and its debug file (or NULL), else of .gnu_debugdata too; each once. Sorted
+ * by name, then version (none first), then address. Neither file is needed afterwards. -EBADF: detached, -ENOMEM.
+ */
+int objfile_names_new(struct objfile *o, struct objfile *debug, struct objfile_names **ret);
+struct objfile_names *objfile_names_free(struct objfile_names *n);
+/* All of them; *ret is the array, its strings live as long as n. Their number. */
+size_t objfile_names_all(const struct objfile_names *n, const struct objfile_name **ret);
+/* Those of exactly that name: their number, *ret the first; 0: none. */
+size_t objfile_names_find(const struct objfile_names *n, const char *name, const struct objfile_name **ret);
+/* The i-th (from 0) of those at an address, by name; NULL: there are no more. */
+const struct objfile_name *objfile_names_at(const struct objfile_names *n, uint64_t vaddr, size_t i);
+
+/* ---- where a function can be probed ---- */
+
+/* What it takes the kernel to go on after a breakpoint there; the first is the cheapest by far. */
+enum objfile_step {
+	OBJFILE_STEP_EMULATED, /* does what the instruction does (push, jumps, call, nop) */
+	OBJFILE_STEP_NOP,      /* a nop of several bytes: from Linux 6.18 on as the first, before as the next */
+	OBJFILE_STEP_SINGLE,   /* runs a copy of it under the single-step trap */
+};
+
+/* An instruction. */
+struct objfile_spot {
+	uint64_t vaddr;
+	uint8_t len;
+	uint8_t step;	 /* enum objfile_step */
+	uint8_t cfa_reg; /* DWARF number, 7 or 6: when it is reached, CFA is cfa_reg + cfa_off */
+	bool repeats;	 /* reached more than once in some calls: again with the same CFA */
+	int32_t cfa_off;
+	char text[64];	 /* AT&T syntax */
+};
+
+#define OBJFILE_ALWAYS (-1)
+/* Where a function is left for good, to its caller or to a function that returns to it. */
+struct objfile_exit {
+	struct objfile_spot at;
+	bool tail;	  /* a jump to another function */
+	int8_t condition; /* OBJFILE_ALWAYS; else 0 to 15, x86's number of the condition that must hold: else it is no exit */
+	uint64_t target;  /* of a direct jump; else 0 */
+};
+
+struct objfile_scan {
+	struct objfile_spot entry;
+	struct objfile_exit *exits; /* by address */
+	size_t exit_n;		    /* 0 though they are known: it never returns */
+	bool exits_known;
+	struct objfile_why why_not; /* if they aren't */
+};
+void objfile_scan_done(struct objfile_scan *scan);
+
+/* What a scan needs of one file, kept for its functions. x86_64 only. */
+struct objfile_code;
+/*
+ * go: the file's tables if it is a Go program, else NULL; both must outlive c. o must not be detached as long as c is
+ * used, for code is read when asked for, by pread: a mapping shows the breakpoints that are set. -ENOTSUP: another machine.
+ */
+int objfile_code_new(struct objfile *o, const struct objfile_go *go, struct objfile_code **ret);
+struct objfile_code *objfile_code_free(struct objfile_code *c);
+/* For needs: the register of that DWARF number must still have what the caller gave it. */
+#define OBJFILE_NEEDS(reg) (1u << (reg))
+/*
+ * The function that begins at vaddr. size 0: not known, then what .eh_frame or Go's tables say. entry is the first
+ * instruction that is emulated, past endbr64, before one of the registers needed is lost and before the code branches,
+ * and if possible one that is reached once a call; if there is none, the first that is not endbr64.
+ * -ENOTSUP with *ret_why: no instruction of it can be probed, or nothing tells where it ends; -EBADMSG, -errno.
+ */
+int objfile_code_scan(struct objfile_code *c, uint64_t vaddr, uint64_t size, uint32_t needs, struct objfile_scan *ret,
+		      struct objfile_why *ret_why);
+
+/* ---- where functions are inlined ---- */
+
+struct objfile_inline {
+	const char *name;  /* plain ("dup_string", "pkg.(*T).m") */
+	const char *linkage; /* mangled; NULL: none */
+	uint32_t site_n;
+};
+struct objfile_types;
+struct objfile_inlines;
+/* By Go's inline trees (types NULL) or by debug information (go NULL), all of which is walked. Strings live as long as they. */
+int objfile_inlines_new(struct objfile_types *types, const struct objfile_go *go, struct objfile_inlines **ret);
+struct objfile_inlines *objfile_inlines_free(struct objfile_inlines *i);
+/* *ret: the array, by name. Their number. */
+size_t objfile_inlines_all(const struct objfile_inlines *i, const struct objfile_inline **ret);
+/* Sites of that name, plain or linkage. 0: none known. */
+uint32_t objfile_inlines_n(const struct objfile_inlines *i, const char *name);
+
+/* ---- values of functions, by the types that debug information states ---- */
+
+/*
+ * The file (or its debug file) may go afterwards. Reads at most bytes_max, like objfile_source_new(), and fails like it.
+ */
+int objfile_types_new(struct objfile *o, const struct objfile_search *where, size_t bytes_max, struct objfile_types **ret);
+struct objfile_types *objfile_types_free(struct objfile_types *t);
+
+struct objfile_value {
+	struct wcbpf_fetch fetch;
+	uint32_t needs;	   /* OBJFILE_NEEDS() of the registers that it comes from */
+	char type[128];	   /* of the value, as the program's language has it; "" if not known */
+};
+/*
+ * Where a value of a function is, of which path says which:
+ *
+ *   $argN     the N-th argument from 1 on; the receiver or `this` counts
+ *   NAME      the argument of that name
+ *   $retval   the result; $retvalN the N-th (Go)
+ *
+ * and then any of
+ *
+ *   .FIELD, ->FIELD   of a structure, or what a pointer to one leads to; also of a base class, an embedded or unnamed member
+ *   [N]               of an array, or of what a pointer or slice leads to
+ *   {TYPE}            what is here is a pointer to a TYPE (for void *, Go's unsafe.Pointer, data words of interfaces)
+ *   .ptr .len .cap    of Go's and Rust's strings and slices
+ *   .type .data       of Go's interfaces: the words that it consists of
+ *
+ * Arguments are for the function's entry, results for its exits. vaddr: where the function begins; name: the symbol
+ * by which it was found, to tell functions with one code apart (NULL: any). The fetch has the type's natural
+ * form: numbers as they are, char * and Rust's and Go's strings as strings, arrays as bytes, structures can't be.
+ * -ENOENT: no such function, argument or field; -ENOTSUP: it is nowhere where it could be fetched; *ret_why tells.
+ */
+int objfile_types_value(struct objfile_types *t, uint64_t vaddr, const char *name, const char *path,
+			struct objfile_value *ret, struct objfile_why *ret_why);
+
+/*
+ * The same for a Go function (amd64, Go 1.17 or later) without debug information, by the types of its arguments
+ * and results, receiver first: "(*Cache, context.Context:any, string, *T, func) (*R, error)". Known are Go's basic types, pointers (*X),
+ * slices ([]X), arrays ([N]X), struct{X; X}, any, error, interface, func, map, chan; X:Y names an X for the reader and is
+ * a Y. Fields are .ptr .len .cap .type .data; struct's are .0 .1 and so on.
+ */
+int objfile_go_value(const char *signature, const char *path, struct objfile_value *ret, struct objfile_why *ret_why);
+
+/* ---- the runtime of a Go program ---- */
+
+/* By enum wcbpf_site_kind, WCBPF_SITE_GO_PARK first. */
+#define OBJFILE_GO_POINTS (WCBPF_SITE_GO_NETREADY - WCBPF_SITE_GO_PARK + 1)
+struct objfile_go_runtime {
+	struct wcbpf_go_layout layout;
+	uint64_t points[OBJFILE_GO_POINTS]; /* where the functions begin; newproc1 for WCBPF_SITE_GO_BORN */
+	uint32_t minor;			    /* of the version, 1.minor */
+	uint32_t reason_n;
+	char **reasons; /* names of wait reasons by number; "" for one that has none. NULL: they aren't known */
+};
+/*
+ * Read from the code and compared with what is known of the version. -ENOTSUP with *ret_why: they contradict each other,
+ * or the version isn't known.
+ */
+int objfile_go_runtime(struct objfile *o, const struct objfile_go *g, struct objfile_go_runtime *ret,
+		       struct objfile_why *ret_why);
+void objfile_go_runtime_done(struct objfile_go_runtime *r);
+/* NULL: not known. */
+const char *objfile_go_wait_reason(const struct objfile_go_runtime *r, uint8_t number);
+
+/* ---- static markers (USDT) ---- */
+
+struct objfile_marker {
+	const char *provider, *name;
+	const char *arguments;	/* "8@%rdi -4@$5"; "" for none */
+	uint64_t vaddr;		/* of the nop */
+	uint64_t semaphore;	/* address of the counter of those who listen; 0: none */
+	uint64_t semaphore_offset; /* in the file, for the kernel's ref_ctr_offset; 0: none */
+};
+struct objfile_markers;
+/* None is no error. */
+int objfile_markers_new(struct objfile *o, struct objfile_markers **ret);
+struct objfile_markers *objfile_markers_free(struct objfile_markers *m);
+/* *ret: the array, by address. Their number. */
+size_t objfile_markers_all(const struct objfile_markers *m, const struct objfile_marker **ret);
+/* The i-th argument, from 1 on. -ENOENT: it has none; -ENOTSUP with *ret_why: it is nowhere where it could be fetched. */
+int objfile_marker_value(const struct objfile_marker *m, unsigned int i, struct objfile_value *ret,
+			 struct objfile_why *ret_why);
