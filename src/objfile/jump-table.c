@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A switch becomes an indirect jump in one of these ways:
+ *
+ *   jmp *table(,%idx,8)                                    addresses, at a fixed place
+ *   jmp *(%table,%idx,8)                                   the same, Go's and some of C
+ *   movslq (%table,%idx,4),%r; add %table,%r; jmp *%r      distances from the table
+ *   mov (%table,%idx,8),%r; jmp *%r                        addresses
+ *
+ * A call through an array of pointers to functions looks like those with
+ * addresses; then what the array has tells which it is. The instructions before
+ * the jump are looked at, not how control gets there: compilers keep these
+ * together.
+ */
+#include <string.h>
+
+#include "objfile/flow.h"
+
+#define BACK_MAX 16
+#define ENTRIES_LOOK 4
+
+/* The instruction that sets a register last before index, within the same part. */
+static bool find_setter(const struct flow *f, size_t index, ZydisRegister reg, struct insn_full *ret, size_t *ret_index)
+{
+	const struct flow_part *part = flow_part_of(f, f->v[index].vaddr);
+	uint8_t wanted, floor = BACK_MAX;
+
+	if (!insn_register(reg, &wanted))
+		return false;
+	while (index > part->first && floor--) {
+		index--;
+		if (f->v[index].flow == FLOW_CALL || flow_full(f, index, ret))
+			return false;
+		if (!(insn_writes(ret) & 1u << wanted))
+			continue;
+		*ret_index = index;
+		return true;
+	}
+	return false;
+}
+
+/* The address that a register has before index, if a lea or mov of a number sets it. */
+static bool find_address(const struct flow *f, size_t index, ZydisRegister reg, uint64_t *ret)
+{
+	struct insn_full i;
+	ZyanU64 address;
+
+	if (!find_setter(f, index, reg, &i, &index))
+		return false;
+	if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		*ret = i.operands[1].imm.value.u;
+		return true;
+	}
+	if (i.raw.mnemonic != ZYDIS_MNEMONIC_LEA || i.operands[1].mem.base != ZYDIS_REGISTER_RIP ||
+	    !ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&i.raw, &i.operands[1], i.brief.vaddr, &address)))
+		return false;
+	*ret = address;
+	return true;
+}
+
+/* What an array of addresses has, by its first entries. */
+static enum table_sort look_at_addresses(const struct flow *f, uint64_t table)
+{
+	uint64_t entries[ENTRIES_LOOK];
+
+	for (size_t n = ENTRIES_LOOK; n; n--) {
+		if (objfile_read_vaddr(f->c->o, table, entries, n * sizeof(*entries)))
+			continue;
+		if (!entries[0])
+			return TABLE_UNKNOWN; /* filled in when the program is loaded */
+		return flow_part_of(f, entries[0]) ? TABLE_INSIDE : TABLE_OUTSIDE;
+	}
+	return TABLE_UNKNOWN;
+}
+
+static enum table_sort look_at_memory(const struct flow *f, size_t index, const ZydisDecodedOperand *o)
+{
+	uint64_t table = (uint64_t)o->mem.disp.value, base;
+
+	if (o->mem.index == ZYDIS_REGISTER_NONE)
+		return TABLE_NONE;
+	if (o->mem.scale != 8)
+		return TABLE_UNKNOWN;
+	if (o->mem.base == ZYDIS_REGISTER_NONE)
+		return look_at_addresses(f, table);
+	if (!find_address(f, index, o->mem.base, &base))
+		return TABLE_UNKNOWN;
+	return look_at_addresses(f, base + table);
+}
+
+/* movslq (%table,%idx,4): nothing but a table of distances is read like this. */
+static bool reads_distance(const struct insn_full *i)
+{
+	return i->raw.mnemonic == ZYDIS_MNEMONIC_MOVSXD && i->operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	       i->operands[1].mem.index != ZYDIS_REGISTER_NONE && i->operands[1].mem.scale == 4;
+}
+
+static enum table_sort look_at_register(const struct flow *f, size_t index, ZydisRegister reg)
+{
+	struct insn_full i;
+	size_t at;
+
+	if (!find_setter(f, index, reg, &i, &at))
+		return TABLE_NONE;
+	if (i.raw.mnemonic == ZYDIS_MNEMONIC_ADD && i.operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		ZydisRegister other = i.operands[1].reg.value;
+		struct insn_full load;
+		size_t unused;
+
+		/* The distance is in either of the two. */
+		if ((find_setter(f, at, reg, &load, &unused) && reads_distance(&load)) ||
+		    (find_setter(f, at, other, &load, &unused) && reads_distance(&load)))
+			return TABLE_INSIDE;
+		return TABLE_UNKNOWN;
+	}
+	if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return look_at_memory(f, at, &i.operands[1]);
+	return TABLE_NONE;
+}
+
+enum table_sort table_look(const struct flow *f, size_t index)
+{
+	struct insn_full i;
+
+	if (flow_full(f, index, &i))
+		return TABLE_UNKNOWN;
+	if (i.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return look_at_memory(f, index, &i.operands[0]);
+	if (i.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return look_at_register(f, index, i.operands[0].reg.value);
+	return TABLE_UNKNOWN;
+}
