@@ -73,6 +73,7 @@ int entry_choose(const struct flow *f, uint32_t needs, struct objfile_spot *ret,
 	struct candidate best = { .rank = 100 };
 	struct cfa cfa = { X86_RSP, 8 };
 	uint32_t lost = 0;
+	bool grown = false;
 	int err;
 
 	for (size_t at = 0; at < f->parts[0].n && at < LOOK_MAX && !(lost & needs); at++) {
@@ -83,7 +84,7 @@ int entry_choose(const struct flow *f, uint32_t needs, struct objfile_spot *ret,
 		if (err)
 			return err;
 		if (insn_can_be_probed(&i) && !insn_is_endbr64(&i)) {
-			int repeats = flow_repeats(f, at), rank;
+			int repeats = flow_repeats(f, at, grown), rank;
 
 			if (repeats < 0)
 				return repeats;
@@ -93,6 +94,8 @@ int entry_choose(const struct flow *f, uint32_t needs, struct objfile_spot *ret,
 		}
 		if (!best.rank || !goes_on(f, at) || !insn_stack_delta(&i, &delta))
 			break;
+		/* Past Go's check of the stack only a call to it leads back, and calls that never return seem to. */
+		grown |= f->c->go && f->v[at].flow == FLOW_BRANCH;
 		cfa.off += delta;
 		lost |= insn_writes(&i);
 	}

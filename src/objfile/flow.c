@@ -224,7 +224,7 @@ static void add_unreached(const struct flow *f, const bool *reached, struct todo
 			todo_add(t, i);
 }
 
-int flow_repeats(const struct flow *f, size_t index)
+int flow_repeats(const struct flow *f, size_t index, bool grown)
 {
 	_cleanup_(todo_done) struct todo t = { 0 }, direct = { 0 };
 	int err = todo_init(&t, f->n);
@@ -236,6 +236,7 @@ int flow_repeats(const struct flow *f, size_t index)
 	todo_add(&direct, 0);
 	while (direct.n)
 		add_next(f, &direct, direct.v[--direct.n]);
+	t.seen[0] = grown;
 	add_next(f, &t, index);
 	while (t.n) {
 		size_t at = t.v[--t.n];

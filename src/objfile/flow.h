@@ -45,8 +45,11 @@ bool flow_index(const struct flow *f, uint64_t vaddr, size_t *ret);
 int flow_check(const struct flow *f, struct objfile_why *ret_why);
 /* Sets reached of what can be run; with computed jumps, or if exceptions can land anywhere, of everything. */
 int flow_reach(struct flow *f);
-/* Can the instruction be run again after it has been, in the same call? -ENOMEM, 0, 1. */
-int flow_repeats(const struct flow *f, size_t index);
+/*
+ * Can the instruction be run again after it has been, in the same call? grown: not by way of the function's first one.
+ * -ENOMEM, 0, 1.
+ */
+int flow_repeats(const struct flow *f, size_t index, bool grown);
 /* Decodes one that is known once more, with its operands. */
 int flow_full(const struct flow *f, size_t index, struct insn_full *ret);
 /* The instruction as a place for a probe. */

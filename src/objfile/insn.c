@@ -55,7 +55,7 @@ static void classify(struct insn_full *i)
 		break;
 	}
 	brief->target = target;
-	brief->filler = i->raw.mnemonic == ZYDIS_MNEMONIC_NOP || i->raw.mnemonic == ZYDIS_MNEMONIC_INT3 ||
+	brief->filler = i->raw.mnemonic == ZYDIS_MNEMONIC_NOP ||
 			(i->raw.length == 2 && !i->bytes[0] && !i->bytes[1]);
 }
 
@@ -202,6 +202,9 @@ void insn_text(const struct insn_full *i, char *ret, size_t n)
 	ZydisFormatter formatter;
 
 	if (!ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_ATT)) ||
+	    !ZYAN_SUCCESS(ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE)) ||
+	    !ZYAN_SUCCESS(ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+						    ZYDIS_PADDING_DISABLED)) ||
 	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &i->raw, i->operands, i->raw.operand_count_visible,
 							  ret, n, i->brief.vaddr, NULL)))
 		ret[0] = '\0';

@@ -26,7 +26,7 @@ struct insn {
 	uint8_t flow;	  /* enum insn_flow */
 	int8_t condition; /* of a FLOW_BRANCH, 0 to 15; -1: none that is in the flags (jrcxz, loop) */
 	bool reached;
-	bool filler; /* nop, int3 or zeros */
+	bool filler; /* nop or zeros */
 };
 
 /* With all its operands. */
