@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "objfile/flow.h"
+#include "objfile/go.h"
 #include "objfile/sections.h"
 #include "objfile/why.h"
 #include "util/cleanup.h"
@@ -68,12 +69,19 @@ void objfile_scan_done(struct objfile_scan *scan)
 	*scan = (struct objfile_scan){ 0 };
 }
 
-/* Of a function that changes stacks nothing is where the tables say. */
-static bool changes_stacks(const struct objfile_code *c, uint64_t vaddr)
+/* What only Go's tables know. */
+static int find_exits(struct flow *f, uint64_t vaddr, struct objfile_scan *scan)
 {
-	struct objfile_go_function f;
+	const struct objfile_go *go = f->c->go;
+	struct objfile_go_function function;
 
-	return c->go && !objfile_go_function(c->go, vaddr, &f) && f.sp_write;
+	if (go && !objfile_go_function(go, vaddr, &function)) {
+		/* Nothing is where they say then. */
+		if (function.sp_write)
+			return why(&scan->why_not, -ENOTSUP, "it changes the stack that it runs on");
+		f->landing = go_after_panic(go, &function);
+	}
+	return exits_find(f, &scan->exits, &scan->exit_n, &scan->why_not);
 }
 
 int objfile_code_scan(struct objfile_code *c, uint64_t vaddr, uint64_t size, uint32_t needs, struct objfile_scan *ret,
@@ -88,10 +96,7 @@ int objfile_code_scan(struct objfile_code *c, uint64_t vaddr, uint64_t size, uin
 		err = flow_add_part(&f, vaddr, end, ret_why);
 	if (err)
 		return err;
-	if (changes_stacks(c, vaddr))
-		err = why(&scan.why_not, -ENOTSUP, "it changes the stack that it runs on");
-	else
-		err = exits_find(&f, &scan.exits, &scan.exit_n, &scan.why_not);
+	err = find_exits(&f, vaddr, &scan);
 	if (err && err != -ENOTSUP && err != -EBADMSG)
 		return err;
 	scan.exits_known = !err;

@@ -204,11 +204,14 @@ int flow_reach(struct flow *f)
 {
 	_cleanup_(todo_done) struct todo t = { 0 };
 	int err = todo_init(&t, f->n);
+	size_t landing;
 
 	if (err)
 		return err;
 	if (f->n)
 		todo_add(&t, 0);
+	if (f->landing && flow_index(f, f->landing, &landing))
+		todo_add(&t, landing);
 	while (t.n)
 		add_next(f, &t, t.v[--t.n]);
 	for (size_t i = 0; i < f->n; i++)

@@ -31,6 +31,7 @@ struct flow {
 	size_t part_n;
 	struct insn *v; /* part by part, by address in each */
 	size_t n, cap;
+	uint64_t landing; /* of Go: where it goes on after a panic; 0: nowhere */
 	bool computed; /* has jumps whose targets are in the function, but which they are isn't known */
 };
 

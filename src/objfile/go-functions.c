@@ -62,7 +62,9 @@ int go_record_read(const struct objfile_go *g, uint32_t at, struct go_record *re
 	if (!err)
 		err = bytes_u32(&b, &r.name);
 	if (!err)
-		err = skip_words(&b, 2); /* args, deferreturn */
+		err = skip_words(&b, 1); /* args */
+	if (!err)
+		err = bytes_u32(&b, &r.after_panic); /* deferreturn */
 	if (!err)
 		err = bytes_u32(&b, &r.sp);
 	if (!err)
@@ -171,6 +173,14 @@ int objfile_go_function(const struct objfile_go *g, uint64_t vaddr, struct objfi
 		return -ENOENT;
 	*ret = f;
 	return 0;
+}
+
+uint64_t go_after_panic(const struct objfile_go *g, const struct objfile_go_function *f)
+{
+	struct go_record r;
+
+	return go_record_read(g, f->record, &r) || !r.after_panic || r.after_panic >= f->end - f->start ?
+		       0 : f->start + r.after_panic;
 }
 
 int objfile_go_function_named(const struct objfile_go *g, const char *name, struct objfile_go_function *ret)

@@ -34,6 +34,7 @@ struct objfile_go {
 /* The fields of a function's record that are needed. */
 struct go_record {
 	uint32_t name, sp, file, line, unit;
+	uint32_t after_panic; /* where it goes on when it has recovered, from its start; 0: it can't */
 	uint8_t id, flags;
 	uint32_t pcdata_n, funcdata_n;
 	size_t pcdata_at, funcdata_at; /* in g->functions */
@@ -43,6 +44,8 @@ struct go_record {
 int go_record_read(const struct objfile_go *g, uint32_t record, struct go_record *ret);
 /* A name by its offset; NULL: there is none. */
 const char *go_name(const struct objfile_go *g, uint32_t offset);
+/* Where a function goes on when it has recovered from a panic: no instruction leads there. 0: it can't. */
+uint64_t go_after_panic(const struct objfile_go *g, const struct objfile_go_function *f);
 /* Are the addresses in order, and does the first record make sense? Makes text_end what they reach to. */
 int go_functions_check(struct objfile_go *g);
 
