@@ -129,16 +129,29 @@ static int candidates_in_data(struct objfile *o, struct candidates *c)
 
 struct overlay {
 	uint64_t at;
-	struct go_words *words;
+	uint64_t *words;
+	size_t n;
 };
 
 static int relocate_word(void *arg, uint64_t place, uint64_t value)
 {
 	const struct overlay *o = arg;
 
-	if (place >= o->at && place - o->at < sizeof(o->words->v) && (place - o->at) % 8 == 0)
-		o->words->v[(place - o->at) / 8] = value;
+	if (place >= o->at && place - o->at < o->n * 8 && (place - o->at) % 8 == 0)
+		o->words[(place - o->at) / 8] = value;
 	return 0;
+}
+
+int go_words_read(struct objfile *o, uint64_t vaddr, uint64_t *ret, size_t n)
+{
+	struct relocations relocations;
+	struct overlay overlay = { vaddr, ret, n };
+	int err = objfile_read_vaddr(o, vaddr, ret, n * 8);
+
+	if (err)
+		return err;
+	relocations_find(o, &relocations);
+	return relocations_each(o, &relocations, relocate_word, &overlay);
 }
 
 static bool is_module(const struct go_words *m, const struct go_header *h)
@@ -162,7 +175,7 @@ int go_module_find(struct objfile *o, const struct go_header *h, struct go_words
 		return err;
 	for (size_t i = 0; i < c.n; i++) {
 		struct go_words words = { { 0 } };
-		struct overlay overlay = { c.v[i], &words };
+		struct overlay overlay = { c.v[i], words.v, WORDS_N };
 		size_t n = WORDS_N;
 
 		/* Less, if it is the last thing in its segment: the words that everybody needs come first. */

@@ -82,6 +82,8 @@ struct go_header {
 	uint64_t vaddr, function_n, names, units, files, values, functions; /* offsets from vaddr */
 };
 int go_module_find(struct objfile *o, const struct go_header *h, struct go_words *ret);
+/* Words of data, as they are when the program is loaded at the addresses of the file. -EBADMSG, -errno. */
+int go_words_read(struct objfile *o, uint64_t vaddr, uint64_t *ret, size_t n);
 
 /* go-version.c: "" if it is not to be found. */
 void go_version_read(struct objfile *o, char *ret, size_t n);
