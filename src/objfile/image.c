@@ -2,8 +2,9 @@
 /*
  * libdw wants a whole file: mapped, it can be truncated under us (SIGBUS);
  * read by libelf, all its debug sections are read, half of which say where
- * variables are. So the sections that count are read into memory that is laid
- * out as the file is. The rest of it is never touched and costs nothing.
+ * variables are, which names and lines don't need. So the sections that count
+ * are read into memory that is laid out as the file is. The rest of it is never
+ * touched and costs nothing.
  */
 #include "objfile/image.h"
 
@@ -17,7 +18,7 @@
 #include "util/cleanup.h"
 
 /* Sections that functions, their names and lines are told in. */
-static bool is_needed(const char *name)
+static bool is_needed(const struct image *image, const char *name)
 {
 	static const char *const names[] = {
 		".debug_info", ".debug_abbrev", ".debug_aranges", ".debug_line", ".debug_line_str", ".debug_str",
@@ -27,7 +28,7 @@ static bool is_needed(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	return false;
+	return image->places && (!strcmp(name, ".debug_loc") || !strcmp(name, ".debug_loclists"));
 }
 
 /* A part of the file into its place. */
@@ -84,7 +85,7 @@ static int each_section(struct image *image, Elf *elf, int fd, size_t strings,
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (name && is_needed(name))
+		if (name && is_needed(image, name))
 			err = f(image, scn, &shdr, fd);
 	}
 	return err;
@@ -109,9 +110,9 @@ static int read_section(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr
 	return read_part(image, fd, shdr->sh_offset, shdr->sh_size);
 }
 
-int image_read(struct objfile *o, size_t bytes_max, struct image *ret)
+int image_read(struct objfile *o, size_t bytes_max, bool places, struct image *ret)
 {
-	_cleanup_(image_done) struct image image = { 0 };
+	_cleanup_(image_done) struct image image = { .places = places };
 	Elf *elf = objfile_elf(o);
 	int fd = objfile_fd(o), err;
 	struct stat st;

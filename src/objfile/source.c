@@ -10,26 +10,23 @@
  */
 #include <dwarf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "objfile/image.h"
 #include "objfile/objfile.h"
 #include "objfile/sections.h"
+#include "objfile/shared.h"
 #include "objfile/units.h"
-#include "util/bytes.h"
 #include "util/cleanup.h"
 
 #define CHAIN_MAX 64
 #define DEPTH_MAX 128
-#define BUILD_ID_MAX 64
 
 struct objfile_source {
 	struct image image, shared;
 	struct units *units;
 };
 
-DEFINE_CLEANUP(struct objfile *, objfile_free)
 DEFINE_CLEANUP(struct objfile_source *, objfile_source_free)
 
 struct objfile_source *objfile_source_free(struct objfile_source *s)
@@ -50,55 +47,14 @@ bool objfile_has_source(struct objfile *o)
 	return o && objfile_elf(o) && sections_find(objfile_elf(o), ".debug_info", &shdr);
 }
 
-/* What .gnu_debugaltlink says: the name, owned by o, and the build id in hex. -ENOENT. */
-static int shared_link(struct objfile *o, const char **ret_name, char ret_build_id[static 2 * BUILD_ID_MAX + 1])
-{
-	GElf_Shdr shdr;
-	Elf_Scn *scn = sections_find(objfile_elf(o), ".gnu_debugaltlink", &shdr);
-	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-	struct bytes b;
-	uint8_t byte;
-	size_t n = 0;
-
-	if (!data || !data->d_buf)
-		return -ENOENT;
-	b = bytes_init(data->d_buf, data->d_size);
-	if (bytes_str(&b, ret_name) || bytes_left(&b) > BUILD_ID_MAX)
-		return -ENOENT;
-	for (; !bytes_u8(&b, &byte); n++)
-		sprintf(ret_build_id + 2 * n, "%02x", byte);
-	return n ? 0 : -ENOENT;
-}
-
-/* Without it nothing fails. */
-static int read_shared(struct objfile_source *s, struct objfile *o, const struct objfile_search *where, size_t bytes_max)
-{
-	_cleanup_(objfile_freep) struct objfile *shared = NULL;
-	struct objfile_search search = *where;
-	char build_id[2 * BUILD_ID_MAX + 1];
-	const char *name;
-	int err;
-
-	if (shared_link(o, &name, build_id))
-		return 0;
-	if (objfile_path(o))
-		search.path = objfile_path(o);
-	if (objfile_open_shared(name, build_id, &search, &shared))
-		return 0;
-	err = image_read(shared, bytes_max, &s->shared);
-	if (!err)
-		dwarf_setalt(s->image.dwarf, s->shared.dwarf);
-	return err == -ENOMEM || err == -EFBIG ? err : 0;
-}
-
 int objfile_source_new(struct objfile *o, const struct objfile_search *where, size_t bytes_max,
 		       struct objfile_source **ret)
 {
 	_cleanup_(objfile_source_freep) struct objfile_source *s = calloc(1, sizeof(*s));
-	int err = s ? image_read(o, bytes_max, &s->image) : -ENOMEM;
+	int err = s ? image_read(o, bytes_max, false, &s->image) : -ENOMEM;
 
 	if (!err)
-		err = read_shared(s, o, where, bytes_max - s->image.read_n);
+		err = shared_read(o, where, bytes_max - s->image.read_n, &s->image, &s->shared);
 	if (!err)
 		err = units_new(s->image.dwarf, &s->units);
 	if (err)
