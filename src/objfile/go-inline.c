@@ -224,6 +224,28 @@ int go_trees_read(struct objfile_go *g, const struct objfile *o, const struct go
 	return 0;
 }
 
+int go_trees_each(const struct objfile_go *g, int (*f)(void *arg, const char *name), void *arg)
+{
+	for (size_t i = 0; g->trees && i < g->function_n; i++) {
+		struct objfile_go_function function;
+		struct go_record r;
+		struct entry e;
+		uint64_t offset;
+		uint32_t n;
+
+		if (objfile_go_function_at(g, i, &function) || go_record_read(g, function.record, &r) ||
+		    !tree_offset(g, &r, &offset) || tree_n(g, &function, &r, &n))
+			continue;
+		for (uint32_t k = 0; k < n && !entry_read(g, &function, offset, (int32_t)k, &e); k++) {
+			int err = f(arg, e.name);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
 /* Of an address in a function whose compilation unit begins at r->unit of the units. */
 static void file_and_line(const struct objfile_go *g, const struct objfile_go_function *f, const struct go_record *r,
 			  uint64_t pc, struct objfile_go_place *place)

@@ -75,6 +75,9 @@ struct go_words {
 };
 int go_trees_read(struct objfile_go *g, const struct objfile *o, const struct go_words *module);
 
+/* Calls f with the name of each inlined call, until it gives an error, which is given back. */
+int go_trees_each(const struct objfile_go *g, int (*f)(void *arg, const char *name), void *arg);
+
 /* go-module.c: finds the moduledata of the table at vaddr. -ENOENT. */
 struct go_header {
 	enum go_format format;

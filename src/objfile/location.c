@@ -9,8 +9,7 @@
 
 #include "objfile/types.h"
 #include "objfile/x86-registers.h"
-
-#define OPS_MAX 32
+#include "util/bytes.h"
 
 static bool is_list(Dwarf_Attribute *attr)
 {
@@ -97,34 +96,61 @@ static bool read_one(const Dwarf_Op *op, struct place *ret)
 	return true;
 }
 
+/*
+ * The one operation that an attribute consists of. Go up to 1.24 writes it in a form that DWARF 4 has for constants, and
+ * libdw keeps to the standard.
+ */
+static bool single_op(Dwarf_Attribute *attr, Dwarf_Op *ret)
+{
+	Dwarf_Block block;
+	Dwarf_Op *ops;
+	struct bytes b;
+	int64_t number = 0;
+	size_t n;
+
+	if (!dwarf_getlocation(attr, &ops, &n)) {
+		if (n == 1)
+			*ret = *ops;
+		return n == 1;
+	}
+	if (dwarf_formblock(attr, &block))
+		return false;
+	b = bytes_init(block.data, block.length);
+	if (bytes_u8(&b, &ret->atom) || (ret->atom == DW_OP_fbreg && bytes_sleb(&b, &number)) || bytes_left(&b))
+		return false;
+	ret->number = (Dwarf_Word)number;
+	return ret->atom == DW_OP_fbreg || ret->atom == DW_OP_call_frame_cfa;
+}
+
 /* The frame base must be CFA for offsets from it to be such. */
 static bool counts_from_cfa(Dwarf_Die *function)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
+	Dwarf_Op op;
 
-	return dwarf_attr_integrate(function, DW_AT_frame_base, &attr) && !dwarf_getlocation(&attr, &ops, &n) &&
-	       n == 1 && ops->atom == DW_OP_call_frame_cfa;
+	return dwarf_attr_integrate(function, DW_AT_frame_base, &attr) && single_op(&attr, &op) &&
+	       op.atom == DW_OP_call_frame_cfa;
 }
 
 enum location location_at(Dwarf_Die *variable, Dwarf_Die *function, uint64_t vaddr, struct place *ret)
 {
 	Dwarf_Attribute attr;
 	struct place p;
-	Dwarf_Op *ops;
+	Dwarf_Op *ops, op;
 	size_t n;
-	bool list, known = false;
+	bool list, known;
 
 	if (!dwarf_attr(variable, DW_AT_location, &attr))
 		return LOCATION_UNKNOWN;
 	list = is_list(&attr);
-	if (dwarf_getlocation_addr(&attr, vaddr, &ops, &n, 1) != 1 || !n)
-		return list ? LOCATION_GONE : LOCATION_UNKNOWN;
-	if (n == 1)
-		known = read_one(ops, &p) && (list || p.sort == PLACE_CFA || p.sort == PLACE_REGISTERS);
-	else if (ops[n - 1].atom == DW_OP_piece && list)
-		known = read_pieces(ops, n, &p);
+	if (!list) {
+		known = single_op(&attr, &op) && read_one(&op, &p) &&
+			(p.sort == PLACE_CFA || p.sort == PLACE_REGISTERS);
+	} else {
+		if (dwarf_getlocation_addr(&attr, vaddr, &ops, &n, 1) != 1 || !n)
+			return LOCATION_GONE;
+		known = n == 1 ? read_one(ops, &p) : ops[n - 1].atom == DW_OP_piece && read_pieces(ops, n, &p);
+	}
 	if (known && p.sort == PLACE_CFA && !counts_from_cfa(function))
 		known = false;
 	if (known)

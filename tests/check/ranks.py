@@ -19,6 +19,7 @@ RANKS = {
 LIBRARIES = [
     (r'bpf/', {'capture'}),
     (r'(libelf|gelf|nlist|dwarf|libdw)\.h|elfutils/', {'objfile', 'unwind', 'sym'}),
+    (r'Zy(dis|core)/', {'objfile'}),
 ]
 GENERATED = {'wcbpf.skel.h': 'capture'}
 
@@ -85,7 +86,7 @@ def main():
         'src/dump/window.c': '#include "model/inner.h"\n',
         'src/dump/bare.c': '#include "dump.h"\n',
         'src/dump/gone.c': '#include "model/gone.h"\n',
-        'src/sym/sym.h': '',
+        'src/sym/sym.h': '#include <Zydis/Zydis.h>\n',
         'src/output/output.h': '#include "dump/dump.h"\n',
         'src/output/loads.c': '#include <bpf/libbpf.h>\n#include "wcbpf.skel.h"\n',
         'src/capture/capture.c': '#include <bpf/libbpf.h>\n#include "wcbpf.skel.h"\n#include "output/output.h"\n',
@@ -94,7 +95,7 @@ def main():
     }, ['src/model/inner.h:1: libelf.h', 'src/dump/up.c:1: output/output.h', 'src/dump/beside.c:1: sym/sym.h',
         'src/dump/window.c:1: model/inner.h', 'src/dump/bare.c:1: dump.h', 'src/dump/gone.c:1: model/gone.h',
         'src/output/loads.c:1: bpf/libbpf.h', 'src/output/loads.c:2: wcbpf.skel.h',
-        'src/capture/capture.c:3: output/output.h', 'src/extra/x.c: not in a folder'])
+        'src/capture/capture.c:3: output/output.h', 'src/sym/sym.h:1: Zydis/Zydis.h', 'src/extra/x.c: not in a folder'])
     tap.result('ranks and doors', check(sys.argv[1]))
     tap.end()
 
