@@ -12,9 +12,6 @@
 
 #define DEPTH_MAX 24
 
-/* DWARF 5 */
-#define PASS_BY_REFERENCE 4
-
 struct flatten {
 	struct objfile_types *t;
 	struct layout *layout;
@@ -140,24 +137,12 @@ static bool flatten_member(void *arg, Dwarf_Die *child)
 	return f->err != 0;
 }
 
-static bool has_virtual(void *arg, Dwarf_Die *child)
-{
-	const char *name = die_name(child);
-
-	(void)arg;
-	return (dwarf_tag(child) == DW_TAG_member && name && !strncmp(name, "_vptr", 5)) ||
-	       (dwarf_tag(child) == DW_TAG_inheritance && die_flag(child, DW_AT_virtuality));
-}
-
 static int flatten_structure(struct flatten *f, Dwarf_Die *type)
 {
-	uint64_t convention;
-
 	if (types_complete(f->t, type))
 		return -ENOTSUP;
-	if (!f->depth && ((die_number(type, DW_AT_calling_convention, &convention) && convention == PASS_BY_REFERENCE) ||
-			  die_each_child(type, has_virtual, NULL)))
-		f->layout->by_reference = true;
+	if (!f->depth)
+		f->layout->by_reference = class_by_reference(f->t, type);
 	f->err = 0;
 	die_each_child(type, flatten_member, f);
 	return f->err;

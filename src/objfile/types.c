@@ -223,14 +223,28 @@ static bool rules_hold(struct function *f, struct places *p)
 	return !f->is_clone;
 }
 
+/* What the function never uses isn't stated, but handed over all the same. */
+static void complete(struct place *stated, const struct place *by_rules)
+{
+	if (stated->sort != PLACE_REGISTERS || by_rules->sort != PLACE_REGISTERS)
+		return;
+	for (size_t i = 0; i < stated->n; i++)
+		for (size_t k = 0; stated->v[i].lost && k < by_rules->n; k++)
+			if (by_rules->v[k].off == stated->v[i].off && by_rules->v[k].size == stated->v[i].size)
+				stated->v[i] = by_rules->v[k];
+}
+
 static int argument_place(struct function *f, struct places *p, size_t i, struct place *ret, struct objfile_why *ret_why)
 {
 	enum location location = LOCATION_UNKNOWN;
 
 	if (f->args[i].has_where)
 		location = location_at(&f->args[i].where, &f->die, f->vaddr, ret);
-	if (location == LOCATION_KNOWN)
+	if (location == LOCATION_KNOWN) {
+		if (i < p->known_n && rules_hold(f, p))
+			complete(ret, &p->args[i]);
 		return 0;
+	}
 	if (!rules_hold(f, p))
 		return why(ret_why, -ENOTSUP, location == LOCATION_GONE ?
 			   "it has been optimized away" :
@@ -274,6 +288,8 @@ static int find_head(struct function *f, struct places *p, const struct path *pa
 		if (!p->results_known || !type_of(&f->results[i].die, ret_type))
 			return why(ret_why, -ENOTSUP, "the type of its result isn't understood");
 		*ret_place = p->results[i];
+		if (ret_place->sort == PLACE_CFA && !rules_hold(f, p))
+			return why(ret_why, -ENOTSUP, "where its results are can't be told: not all arguments are known");
 		return 0;
 	}
 	err = argument_index(f, path, &i, ret_why);

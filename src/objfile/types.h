@@ -77,6 +77,9 @@ int layout_of(struct objfile_types *t, Dwarf_Die *type, struct layout *ret);
 /* One more leaf of a value that is put together by hand; keeps the order. */
 void layout_add(struct layout *l, uint64_t off, uint32_t size, enum leaf_kind kind);
 
+/* cxx-class.c: is an object of this peeled class handed over by its address? Never so in other languages. */
+bool class_by_reference(struct objfile_types *t, Dwarf_Die *class);
+
 /* ---- places of values ---- */
 
 struct piece {
