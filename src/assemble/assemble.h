@@ -17,6 +17,10 @@
  * - of model.integrity it counts recorded, lost_unprocessed, lost_clock_back, lost_stack_bodies (intervals with a
  *   stack that was never set), failed_kernel_stacks, failed_user_stacks (by the intervals' flags), recorded_samples,
  *   lost_samples (damaged ones), failed_sample_stacks and dropped_events; the rest is the caller's
+ * - a hit of a choke point opens, closes or names ops and waits of its strand; what was left without an exit is
+ *   found by the depth of frames and closed as unwound. integrity.recorded_ops, lost_ops (damaged ones),
+ *   unmatched_exits and unwound_ops are counted here
+ * - a goroutine is a thread of the model with a goid; the waits of its thread that happen with it on are its own
  * - assemble_finish() gives each row its reason and kind (classify.c), when stacks have names
  */
 #include "bpf/wire.h"
@@ -30,6 +34,11 @@ struct assemble_options {
 	bool keep_args;		/* false: no argv in meta (--no-args) */
 	size_t event_cap;	/* ops + waits + links kept */
 	bool rows_by_thread;	/* a row is of one thread */
+	/*
+	 * --only: work under ops that match, with what they spawn; NULL: all. "kind:class" or "kind:class:NAME", NAME
+	 * an ident or client; kind, class and NAME may be "*". Copied. A wait for an op outside is one without target.
+	 */
+	const char *only;
 	/* The futex calls' and other system calls' numbers come from syscall.h of the build's architecture. */
 };
 
@@ -74,11 +83,101 @@ int assemble_stack_index(struct assemble *a, enum stack_side side, uint64_t id, 
 int assemble_resource_name(struct assemble *a, uint64_t id, const char *kind, const char *name);
 
 /*
- * Name of one libc-internal caller of a user stack, for futex calls: the
- * function names from the innermost on, as the classifier looks for
- * pthread_mutex_lock, pthread_cond_wait, sem_wait, ... in user stacks' frames
- * (model_stack). Nothing to call here; stacks are set with model_stack_set().
+ * Futex calls are told apart by the function names of their user stacks
+ * (pthread_mutex_lock, pthread_cond_wait, sem_wait, ...), set with
+ * model_stack_set(): nothing to call here.
  */
+
+/*
+ * ---- choke points ----
+ *
+ * What the hits of a point (WCBPF_EV_OP, by wcbpf_op.point) mean. A strand is a
+ * thread or, where a process has a known Go runtime, a goroutine.
+ */
+enum assemble_role {
+	ASSEMBLE_ROLE_OP,	/* an op from entry to exit; of a MARK: of no length */
+	ASSEMBLE_ROLE_BEGIN,	/* an op begins: at the exit, or the mark */
+	ASSEMBLE_ROLE_END,	/* it ends, on any strand: at the entry or the mark; at the exit if a value of it is asked for */
+	ASSEMBLE_ROLE_WAIT,	/* one wait from entry to exit, for the op that has the key `target` or for `resource` */
+	ASSEMBLE_ROLE_LOCK,	/* likewise for `resource`, from the first blocking to the exit, only if it blocked */
+	ASSEMBLE_ROLE_KEY,	/* the innermost open op of the strand has the key `key` too */
+	ASSEMBLE_ROLE_SPAN,	/* an OTel span begins (at the exit, or the mark): texts trace and span */
+	ASSEMBLE_ROLE_SPAN_END, /* it ends (at the entry or the mark): likewise */
+};
+
+/* How a value is written: strings as they are, numbers in decimal, bytes as hex; or as said. */
+enum assemble_format {
+	ASSEMBLE_FORMAT_TYPED,
+	ASSEMBLE_FORMAT_HEX,	 /* a number, no 0x; bytes, a string: each byte */
+	ASSEMBLE_FORMAT_POINTER, /* a number, with 0x */
+};
+
+/* Values by number: 0.. those of the entry (or the mark), ASSEMBLE_EXIT_VALUE.. those of the exit. */
+enum { ASSEMBLE_EXIT_VALUE = WCBPF_FETCHES_MAX, ASSEMBLE_VALUES_MAX = 2 * WCBPF_FETCHES_MAX };
+
+/* Words and values in order: "exec:{0}". A value that could not be read leaves its place empty. */
+struct assemble_piece {
+	const char *literal; /* of value -1 */
+	int8_t value;	     /* -1: none */
+	uint8_t format;	     /* enum assemble_format */
+};
+struct assemble_text {
+	const struct assemble_piece *pieces;
+	size_t piece_n; /* 0: no text */
+};
+
+enum assemble_cmp {
+	ASSEMBLE_ALWAYS, ASSEMBLE_EQ, ASSEMBLE_NE, ASSEMBLE_LT, ASSEMBLE_GT, ASSEMBLE_LE, ASSEMBLE_GE,
+};
+/* The first that holds gives the word. A value that is not there or no number (a string counts as its length) holds none but ALWAYS. */
+struct assemble_choice {
+	int8_t value;
+	uint8_t cmp; /* enum assemble_cmp */
+	uint8_t word;
+	int64_t than;
+};
+struct assemble_choices {
+	const struct assemble_choice *choices;
+	size_t choice_n;
+};
+
+struct assemble_point {
+	const char *name; /* "dagger/getOrInitCall", for messages */
+	enum assemble_role role;
+	enum op_kind kind;
+	enum work_type work;
+	struct assemble_text class, ident, client, meta;
+	/*
+	 * By which waits and other points of the same process name the op. BEGIN
+	 * and END meet by it; without one they meet on their strand. A key is
+	 * its last holder's.
+	 */
+	struct assemble_text key;
+	struct assemble_text target;   /* WAIT: key of the op that is waited for */
+	struct assemble_text resource; /* LOCK, WAIT without target: what the wait shows as its ident */
+	struct assemble_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
+	struct assemble_choices outcome; /* OP, END: enum op_outcome; none: OUTCOME_NONE */
+	struct assemble_choices reason;	 /* WAIT: enum wait_reason; none: by the target's kind (call_exec, lazy, service, exec), else REASON_OTHER */
+	struct assemble_choices only;	 /* recorded only if its word is not 0; none: always */
+	const char *wait_kind; /* WAIT, LOCK: wait_kind of the wait, NULL: mutex for LOCK, else none */
+	bool contended; /* WAIT: recorded only if its strand blocked inside; LOCK always is so */
+	bool hosts;	/* OP, BEGIN: an engine's execution of processes: those that are started inside make phases below it */
+	bool root;	/* OP, BEGIN: its parent is 0, whatever its strand does */
+};
+
+/* Copied. point in [1, WCBPF_POINTS_MAX); replaces what it was. 0, -EINVAL (a number, word or value out of range), -ENOMEM. */
+int assemble_point_set(struct assemble *a, uint32_t point, const struct assemble_point *p);
+
+/*
+ * The process has a Go runtime whose goroutines are told of. reasons: the names
+ * of its wait reasons by number, as the runtime prints them ("chan receive"),
+ * NULL or "" for a number that is not known. Copied. From now on until its next
+ * exec its goroutines are strands. 0, -ENOMEM.
+ */
+int assemble_go_set(struct assemble *a, uint32_t tgid, const char *const *reasons, size_t n);
+
+/* The name of the function at a start_pc of goroutines of that process, "main.(*server).serve". At any time. 0, -ENOMEM. */
+int assemble_go_function(struct assemble *a, uint32_t tgid, uint64_t start_pc, const char *name);
 
 /*
  * End of recording at end_ns (CLOCK_MONOTONIC): closes what is open, resolves
