@@ -4,6 +4,7 @@
  * what refers to it, in dumps of the engine it mostly does.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dump/jsonc.h"
@@ -61,6 +62,8 @@ static int op_event(struct reader *r, const struct fields *f, const char **ret_w
 	op.meta_id = string_field(r, f, F_M);
 	op.pid = (uint32_t)fields_number(f, F_PID);
 	op.tid = (uint32_t)fields_number(f, F_TID);
+	op.goid = fields_number(f, F_GOID);
+	op.ustack = (uint32_t)fields_number(f, F_USTACK); /* an id of the dump until all is read */
 	op.has_exit_status = fields_has(f, F_EXIT_STATUS);
 	op.exit_status = (int32_t)fields_number(f, F_EXIT_STATUS);
 	op.unwound = fields_number(f, F_UNWOUND) != 0;
@@ -86,6 +89,7 @@ static int wait_row_read(struct reader *r, const struct fields *f, uint32_t *ret
 	if (fields_has(f, F_SYSCALL))
 		row.syscall = (int32_t)f->number[F_SYSCALL];
 	row.state = (uint32_t)fields_number(f, F_TASK_STATE);
+	row.parked = fields_number(f, F_PARKED) != 0;
 	row.has_futex_op = fields_has(f, F_FUTEX_OP);
 	row.futex_op = (uint32_t)fields_number(f, F_FUTEX_OP);
 	return rows_intern(&r->rows, &row, ret);
@@ -118,6 +122,47 @@ static void wait_times_read(const struct reader *r, const struct fields *f, stru
 	}
 	x->blocked_ns = part_ns(f, F_BLOCKED_NS, all_ns);
 	x->runnable_ns = part_ns(f, F_RUNNABLE_NS, all_ns - x->blocked_ns);
+}
+
+/* Few goroutines have most waits: each id is kept once. */
+static int goid_index(struct reader *r, uint64_t goid, uint32_t *ret)
+{
+	uint64_t index = 0;
+
+	if (!r->goid_n) {
+		if (map_new(&r->goid_indexes) < 0 || VEC_RESERVE(r->goids, r->goid_cap, 1) < 0)
+			return -ENOMEM;
+		r->goids[r->goid_n++] = 0;
+	}
+	if (goid && !map_get(r->goid_indexes, goid, &index)) {
+		index = r->goid_n;
+		if (index > UINT32_MAX || VEC_RESERVE(r->goids, r->goid_cap, r->goid_n + 1) < 0 ||
+		    map_put(r->goid_indexes, goid, index) < 0)
+			return -ENOMEM;
+		r->goids[r->goid_n++] = goid;
+	}
+	*ret = (uint32_t)index;
+	return 0;
+}
+
+static int wait_refs_read(struct reader *r, const struct fields *f, struct wait_refs *ret)
+{
+	uint64_t waker_op = fields_number(f, F_WAKER_OP);
+
+	*ret = (struct wait_refs){
+		.op = fields_number(f, F_P),
+		.target = fields_number(f, F_T),
+		.waker_op = waker_op <= UINT32_MAX ? (uint32_t)waker_op : 0,
+		.pid = (uint32_t)fields_number(f, F_PID),
+		.tid = (uint32_t)fields_number(f, F_TID),
+		.waker_pid = (uint32_t)fields_number(f, F_WAKER_PID),
+		.waker_tid = (uint32_t)fields_number(f, F_WAKER_TID),
+		.waker_comm = string_field(r, f, F_WAKER_COMM),
+	};
+	if (goid_index(r, fields_number(f, F_GOID), &ret->goid) < 0 ||
+	    goid_index(r, fields_number(f, F_WAKER_GOID), &ret->waker_goid) < 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static int wait_event(struct reader *r, const struct fields *f, const char **ret_why)
@@ -158,16 +203,7 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	    VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
 		return -ENOMEM;
 	r->m->waits[index] = x;
-	r->wait_refs[index] = (struct wait_refs){
-		.op = fields_number(f, F_P),
-		.target = fields_number(f, F_T),
-		.pid = (uint32_t)fields_number(f, F_PID),
-		.tid = (uint32_t)fields_number(f, F_TID),
-		.waker_pid = (uint32_t)fields_number(f, F_WAKER_PID),
-		.waker_tid = (uint32_t)fields_number(f, F_WAKER_TID),
-		.waker_comm = string_field(r, f, F_WAKER_COMM),
-	};
-	return 0;
+	return wait_refs_read(r, f, &r->wait_refs[index]);
 }
 
 static int link_event(struct reader *r, const struct fields *f, const char **ret_why)
@@ -280,6 +316,8 @@ static uint64_t total_ns(const struct fields *f, enum field i)
 static int thread_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
 	struct model_thread t = {
+		.goid = fields_number(f, F_GOID),
+		.parent_goid = fields_number(f, F_PARENT_GOID),
 		.pid = (uint32_t)fields_number(f, F_PID),
 		.tid = (uint32_t)fields_number(f, F_TID),
 		.begin_ns = (int64_t)fields_number(f, F_BEGIN_NS),
@@ -305,7 +343,7 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 	}
 	if (strtab_intern(r->m->strings, fields_word(f, F_COMM), &t.comm_id) < 0 ||
 	    VEC_RESERVE(r->thread_ops, r->thread_op_cap, r->m->thread_n + 1) < 0 ||
-	    model_thread_add(r->m, &index) < 0)
+	    (t.goid ? model_goroutine_add(r->m, t.goid, &index) : model_thread_add(r->m, &index)) < 0)
 		return -ENOMEM;
 	r->m->threads[index] = t;
 	r->thread_ops[index] = fields_number(f, F_OP);
@@ -341,6 +379,35 @@ static int sample_event(struct reader *r, const struct fields *f, const char **r
 	return 0;
 }
 
+static bool hex_read(const char *word, uint8_t *ret, size_t n)
+{
+	if (strlen(word) != 2 * n || strspn(word, "0123456789abcdefABCDEF") != 2 * n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const char digits[] = { word[2 * i], word[2 * i + 1], 0 };
+
+		ret[i] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	return true;
+}
+
+static int span_event(struct reader *r, const struct fields *f, const char **ret_why)
+{
+	struct model_span x = { 0 };
+	uint32_t index;
+
+	if (!hex_read(fields_word(f, F_TR), x.trace, sizeof(x.trace)) ||
+	    !hex_read(fields_word(f, F_SP), x.span, sizeof(x.span))) {
+		*ret_why = "a span's ids are no 32 and 16 hex digits";
+		return -EBADMSG;
+	}
+	if (VEC_RESERVE(r->span_refs, r->span_ref_cap, r->m->span_n + 1) < 0 || model_span_add(r->m, &index) < 0)
+		return -ENOMEM;
+	r->m->spans[index] = x;
+	r->span_refs[index] = fields_number(f, F_ID);
+	return 0;
+}
+
 int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
 	const char *e = fields_word(f, F_E);
@@ -359,5 +426,7 @@ int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 		return sample_event(r, f, ret_why);
 	if (strcmp(e, "thread") == 0)
 		return thread_event(r, f, ret_why);
-	return 0; /* span, and what later versions add */
+	if (strcmp(e, "span") == 0)
+		return span_event(r, f, ret_why);
+	return 0; /* what later versions add */
 }

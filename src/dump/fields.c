@@ -16,7 +16,7 @@
 
 enum field_type { WORD, U64, U32, I64, I32, ARRAY };
 
-_Static_assert(F_MAX <= 64, "present is a 64-bit set");
+_Static_assert(F_MAX <= 128, "present is a 128-bit set");
 
 static const struct field_row {
 	const char *key;
@@ -87,6 +87,11 @@ static const struct field_row {
 	[F_VOLUNTARY] = ADDED("voluntary", U32),
 	[F_INVOLUNTARY] = ADDED("involuntary", U32),
 	[F_SAMPLES] = ADDED("samples", U64),
+	[F_GOID] = ADDED("goid", U64),
+	[F_PARENT_GOID] = ADDED("parent_goid", U64),
+	[F_WAKER_GOID] = ADDED("waker_goid", U64),
+	[F_WAKER_OP] = ADDED("waker_op", U64),
+	[F_PARKED] = ADDED("parked", U32),
 };
 
 /* hint: where to look first; keys of like lines come in like order. F_MAX if the key is unknown. */
@@ -115,7 +120,7 @@ static int wrong_type(struct fields *f, unsigned field)
 
 static void field_mark(struct fields *f, unsigned field)
 {
-	f->present |= UINT64_C(1) << field;
+	f->present[field / 64] |= UINT64_C(1) << field % 64;
 }
 
 static int word_set(struct fields *f, unsigned field, const char *word)
@@ -327,7 +332,7 @@ static int line_parse_tree(struct fields *f, const char *line, size_t n)
 
 int fields_parse(struct fields *f, char *line, size_t n)
 {
-	f->present = 0;
+	f->present[0] = f->present[1] = 0;
 	f->tree = f->frames = NULL;
 	f->why = NULL;
 	line[n] = 0;
@@ -337,7 +342,7 @@ int fields_parse(struct fields *f, char *line, size_t n)
 	case QUICK_BAD:
 		return -EBADMSG;
 	default:
-		f->present = 0;
+		f->present[0] = f->present[1] = 0;
 		return line_parse_tree(f, line, n);
 	}
 }

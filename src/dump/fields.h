@@ -17,12 +17,12 @@ enum field {
 	F_TIMEOUT_NS, F_FUTEX_VAL, F_THREAD_NAME, F_TASK_STATE, F_SYSCALL, F_FUTEX_OP, F_KSTACK, F_USTACK,
 	F_SID, F_SIDE, F_ENDED, F_FRAMES, F_MID, F_PATH, F_BUILD_ID, F_BIAS,
 	F_COMM, F_OP, F_BEGIN_NS, F_END_NS, F_LOST_NS, F_INTERVALS, F_LOST, F_BELOW_MIN, F_VOLUNTARY, F_INVOLUNTARY,
-	F_SAMPLES,
+	F_SAMPLES, F_GOID, F_PARENT_GOID, F_WAKER_GOID, F_WAKER_OP, F_PARKED,
 	F_MAX,
 };
 
 struct fields {
-	uint64_t present;	       /* bit by enum field */
+	uint64_t present[2];	       /* bit by enum field */
 	uint64_t number[F_MAX];	       /* numbers; signed ones in two's complement */
 	const char *word[F_MAX];       /* strings, NUL-terminated; valid until the line or tree goes */
 	struct json_object *frames;    /* array, owned by tree */
@@ -42,7 +42,7 @@ void fields_done(struct fields *f);
 
 static inline bool fields_has(const struct fields *f, enum field i)
 {
-	return f->present >> i & 1;
+	return f->present[i / 64] >> (i % 64) & 1;
 }
 /* 0 and "" if absent. */
 static inline uint64_t fields_number(const struct fields *f, enum field i)

@@ -106,6 +106,8 @@ static int open_op_read(struct reader *r, struct json_object *o)
 	op.start_ns = op.end_ns = start_clamp(r, start_ns); /* the end comes when the dump's is known */
 	op.pid = (uint32_t)member_uint(o, "pid");
 	op.tid = (uint32_t)member_uint(o, "tid");
+	op.goid = member_uint(o, "goid");
+	op.ustack = (uint32_t)member_uint(o, "ustack");
 	op.clipped = member_uint(o, "clipped") & (CLIPPED_BEFORE | CLIPPED_AFTER);
 	op.unwound = member_uint(o, "unwound") != 0;
 	op.has_exit_status = member_int(o, "exit_status", &status) && status >= INT32_MIN && status <= INT32_MAX;
@@ -149,6 +151,8 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 		COUNTER(lost_mappings), COUNTER(unmatched_wakes), COUNTER(inferred_switches), COUNTER(unbalanced),
 		COUNTER(truncated_stacks), COUNTER(mismatched_kernel_stacks), COUNTER(repeated_stack_losses), COUNTER(samples),
 		COUNTER(recorded_samples), COUNTER(lost_samples), COUNTER(failed_sample_stacks),
+		COUNTER(out_of_scope), COUNTER(ops), COUNTER(recorded_ops), COUNTER(lost_ops), COUNTER(unmatched_exits),
+		COUNTER(unwound_ops), COUNTER(lost_go_events), COUNTER(lost_goroutines),
 #undef COUNTER
 	};
 

@@ -27,6 +27,9 @@ static void reader_done(struct reader *r)
 	free(r->link_refs);
 	free(r->thread_ops);
 	free(r->sample_refs);
+	free(r->span_refs);
+	free(r->goids);
+	map_free(r->goid_indexes);
 	rows_done(&r->rows);
 }
 

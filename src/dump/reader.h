@@ -6,11 +6,14 @@
 #include "dump/ids.h"
 #include "dump/rows.h"
 #include "model/model.h"
+#include "util/map.h"
 
 /* References as the dump has them, until all that they may mean has been read. By index of the model's vector. */
 struct wait_refs {
 	uint64_t op, target;
+	uint32_t waker_op; /* 0: none, or beyond 32 bits, as no recording of ours has them */
 	uint32_t pid, tid, waker_pid, waker_tid, waker_comm;
+	uint32_t goid, waker_goid; /* of goids */
 };
 struct sample_refs {
 	uint32_t pid, tid;
@@ -39,6 +42,11 @@ struct reader {
 	size_t link_ref_cap;
 	struct sample_refs *sample_refs;
 	size_t sample_ref_cap;
+	uint64_t *span_refs; /* op ids */
+	size_t span_ref_cap;
+	uint64_t *goids; /* of waits, each once; 0 is 0 */
+	size_t goid_n, goid_cap;
+	struct map *goid_indexes;
 	uint64_t *thread_ops;
 	size_t thread_op_cap;
 	/* Until resolved: stacks are sids, comm_id is UINT32_MAX for "the thread's name". A wait's row is an index here. */

@@ -13,9 +13,10 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* Entries of one key (pid and tid, or pid alone), each from its begin on: numbers are reused. */
+/* Entries of one key (pid and tid, pid and goroutine, or pid alone), each from its begin on: numbers are reused. */
 struct lifetime {
-	uint32_t pid, tid, index;
+	uint64_t number;
+	uint32_t pid, index;
 	int64_t begin_ns;
 };
 struct lifetimes {
@@ -34,17 +35,17 @@ static int lifetime_compare(const void *a, const void *b)
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* The one that lived at ns: the last begun until then; if all began later, the first. 0: none of that number. */
-static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint32_t tid, int64_t ns)
+static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint64_t number, int64_t ns)
 {
-	const struct lifetime key = { .pid = pid, .tid = tid, .begin_ns = ns, .index = UINT32_MAX };
+	const struct lifetime key = { .pid = pid, .number = number, .begin_ns = ns, .index = UINT32_MAX };
 	size_t low = 0, high = l->n;
 
 	while (low < high) {
@@ -55,9 +56,9 @@ static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint32_t
 		else
 			high = middle;
 	}
-	if (low && l->items[low - 1].pid == pid && l->items[low - 1].tid == tid)
+	if (low && l->items[low - 1].pid == pid && l->items[low - 1].number == number)
 		return l->items[low - 1].index;
-	return low < l->n && l->items[low].pid == pid && l->items[low].tid == tid ? l->items[low].index : 0;
+	return low < l->n && l->items[low].pid == pid && l->items[low].number == number ? l->items[low].index : 0;
 }
 
 /* Of an op that is both open and ended the ended one counts; of other equals the first. */
@@ -120,6 +121,21 @@ static void ops_resolve(struct reader *r)
 	}
 }
 
+/* What an op of another dump owns is in that one too. */
+static void spans_resolve(struct reader *r)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < r->m->span_n; i++) {
+		struct model_span x = r->m->spans[i];
+
+		x.op = ids_find(&r->op_ids, r->span_refs[i]);
+		if (x.op)
+			r->m->spans[kept++] = x;
+	}
+	r->m->span_n = kept;
+}
+
 static void links_resolve(struct reader *r)
 {
 	for (size_t i = 1; i < r->m->link_n; i++) {
@@ -138,6 +154,8 @@ static void stacks_resolve(struct reader *r)
 		for (uint32_t k = 0; k < s->frame_n; k++)
 			s->frames[k].module = ids_find(&r->module_ids, s->frames[k].module);
 	}
+	for (size_t i = 1; i < r->m->op_n; i++)
+		r->m->ops[i].ustack = ids_find(&r->stack_ids, r->m->ops[i].ustack);
 	for (size_t i = 1; i < r->m->sample_n; i++) {
 		r->m->samples[i].kstack = ids_find(&r->stack_ids, r->m->samples[i].kstack);
 		r->m->samples[i].ustack = ids_find(&r->stack_ids, r->m->samples[i].ustack);
@@ -172,14 +190,20 @@ static int processes_resolve(struct reader *r)
 	return 0;
 }
 
-static int lifetimes_of_threads(const struct model *m, struct lifetimes *ret)
+/* Threads, or goroutines: these have numbers of their own. */
+static int lifetimes_of_threads(const struct model *m, bool goroutines, struct lifetimes *ret)
 {
 	ret->items = calloc(m->thread_n, sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
-	for (size_t i = 1; i < m->thread_n; i++)
-		ret->items[ret->n++] = (struct lifetime){ .pid = m->threads[i].pid, .tid = m->threads[i].tid,
-							  .index = (uint32_t)i, .begin_ns = m->threads[i].begin_ns };
+	for (size_t i = 1; i < m->thread_n; i++) {
+		const struct model_thread *t = &m->threads[i];
+
+		if (!t->goid == goroutines)
+			continue;
+		ret->items[ret->n++] = (struct lifetime){ .pid = t->pid, .number = goroutines ? t->goid : t->tid,
+							  .index = (uint32_t)i, .begin_ns = t->begin_ns };
+	}
 	qsort(ret->items, ret->n, sizeof(*ret->items), lifetime_compare);
 	return 0;
 }
@@ -210,7 +234,7 @@ static int threads_resolve(struct reader *r)
 		t->op = ids_find(&r->op_ids, r->thread_ops[i]);
 		t->process = lifetimes_find(&processes, t->pid, 0, t->begin_ns);
 		p = &m->processes[t->process];
-		if (t->process && (t->tid == t->pid || !p->comm_id))
+		if (t->process && !t->goid && (t->tid == t->pid || !p->comm_id))
 			p->comm_id = t->comm_id;
 	}
 	for (size_t i = 1; i < m->op_n; i++) {
@@ -239,16 +263,49 @@ static int wait_row_resolve(struct reader *r, struct rows *rows, struct model_wa
 	return 0;
 }
 
+struct wait_lives {
+	struct lifetimes threads, goroutines;
+};
+
+static void wait_lives_done(struct wait_lives *l)
+{
+	lifetimes_done(&l->threads);
+	lifetimes_done(&l->goroutines);
+}
+
+/* Whose wait it is, and for a goroutine on which thread. 0, -ENOMEM. */
+static int wait_thread_resolve(struct reader *r, const struct wait_lives *lives, const struct wait_refs *refs,
+			       struct model_wait *x)
+{
+	struct model_wait_words words = model_wait_words(r->m, x);
+
+	if (!refs->goid) {
+		if (refs->tid)
+			x->thread = lifetimes_find(&lives->threads, refs->pid, refs->tid, x->start_ns);
+		return 0;
+	}
+	x->thread = lifetimes_find(&lives->goroutines, refs->pid, r->goids[refs->goid], x->start_ns);
+	if (refs->tid == r->m->threads[x->thread].tid)
+		return 0;
+	words.tid = refs->tid;
+	return model_wait_words_set(r->m, x, &words);
+}
+
 /* A waker whose own name is given is no thread of the recording, though one may have its numbers at another time. */
-static int wait_waker_resolve(struct model *m, const struct lifetimes *threads, const struct wait_refs *refs,
+static int wait_waker_resolve(struct reader *r, const struct wait_lives *lives, const struct wait_refs *refs,
 			      struct model_wait *x)
 {
+	int64_t wake_ns = x->wake_ns >= 0 ? x->wake_ns : x->end_ns;
+	struct model *m = r->m;
 	uint32_t waker;
 	int err;
 
-	if (refs->waker_tid && refs->waker_pid && !refs->waker_comm)
-		x->waker = lifetimes_find(threads, refs->waker_pid, refs->waker_tid,
-					  x->wake_ns >= 0 ? x->wake_ns : x->end_ns);
+	if (refs->waker_goid && refs->waker_pid)
+		x->waker = lifetimes_find(&lives->goroutines, refs->waker_pid, r->goids[refs->waker_goid], wake_ns);
+	else if (refs->waker_tid && refs->waker_pid && !refs->waker_comm)
+		x->waker = lifetimes_find(&lives->threads, refs->waker_pid, refs->waker_tid, wake_ns);
+	if (x->waker)
+		model_wait_waker_op_set(m, x, ids_find(&r->op_ids, refs->waker_op));
 	if (x->waker || (!refs->waker_pid && !refs->waker_tid && !refs->waker_comm))
 		return 0;
 	err = model_waker_intern(m, refs->waker_pid, refs->waker_tid, refs->waker_comm, &waker);
@@ -273,23 +330,21 @@ static void samples_resolve(struct reader *r, const struct lifetimes *threads)
 
 static int waits_resolve(struct reader *r)
 {
-	_cleanup_(lifetimes_done) struct lifetimes threads = { 0 };
+	_cleanup_(wait_lives_done) struct wait_lives lives = { 0 };
 	_cleanup_(rows_done) struct rows rows = { 0 };
 	struct model *m = r->m;
 	uint32_t index;
 
-	if (lifetimes_of_threads(m, &threads) < 0)
+	if (lifetimes_of_threads(m, false, &lives.threads) < 0 || lifetimes_of_threads(m, true, &lives.goroutines) < 0)
 		return -ENOMEM;
-	samples_resolve(r, &threads);
+	samples_resolve(r, &lives.threads);
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct wait_refs *refs = &r->wait_refs[i];
 		struct model_wait *x = &m->waits[i];
 
 		x->op = ids_find(&r->op_ids, refs->op);
 		x->target = ids_find(&r->op_ids, refs->target);
-		if (refs->tid)
-			x->thread = lifetimes_find(&threads, refs->pid, refs->tid, x->start_ns);
-		if (wait_waker_resolve(m, &threads, refs, x) < 0 || wait_row_resolve(r, &rows, x) < 0)
+		if (wait_thread_resolve(r, &lives, refs, x) < 0 || wait_waker_resolve(r, &lives, refs, x) < 0 || wait_row_resolve(r, &rows, x) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < rows.n; i++) {
@@ -306,6 +361,7 @@ int reader_resolve(struct reader *r)
 		return -ENOMEM;
 	ops_resolve(r);
 	links_resolve(r);
+	spans_resolve(r);
 	stacks_resolve(r);
 	if (processes_resolve(r) < 0 || threads_resolve(r) < 0)
 		return -ENOMEM;

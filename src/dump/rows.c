@@ -11,7 +11,7 @@ static bool row_same(const struct model_row *a, const struct model_row *b)
 {
 	return a->kstack == b->kstack && a->ustack == b->ustack && a->comm_id == b->comm_id &&
 	       a->kind_id == b->kind_id && a->syscall == b->syscall && a->state == b->state && a->reason == b->reason &&
-	       a->has_futex_op == b->has_futex_op && a->futex_op == b->futex_op;
+	       a->has_futex_op == b->has_futex_op && a->parked == b->parked && a->futex_op == b->futex_op;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)

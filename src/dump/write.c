@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * One pass in an order in which every event follows what it refers to:
- * modules, stacks, threads, samples, ops, links, waits. A file cut short (disk full)
+ * modules, stacks, threads, samples, ops, links, spans, waits. A file cut short (disk full)
  * then loses waits, not the names of those it kept.
  *
  * Strictness lives here, not in the callers: ids that are none become 0 and
@@ -124,6 +124,8 @@ static void thread_write(struct writer *w, size_t index)
 	json_kv_string(j, "e", "thread");
 	json_kv_uint(j, "pid", t->pid);
 	json_kv_uint(j, "tid", t->tid);
+	json_kv_uint_nz(j, "goid", t->goid);
+	json_kv_uint_nz(j, "parent_goid", t->parent_goid);
 	json_kv_string(j, "comm", dump_strings_text(&w->strings, t->comm_id));
 	json_kv_uint_nz(j, "op", op_id(w, t->op));
 	json_kv_int_nz(j, "clipped", t->clipped);
@@ -173,10 +175,12 @@ static void op_additions_write(struct writer *w, const struct model_op *o)
 {
 	json_kv_uint_nz(w->j, "pid", o->pid);
 	json_kv_uint_nz(w->j, "tid", o->tid);
+	json_kv_uint_nz(w->j, "goid", o->goid);
 	if (o->has_exit_status)
 		json_kv_int(w->j, "exit_status", o->exit_status);
 	json_kv_int_nz(w->j, "unwound", o->unwound);
 	json_kv_int_nz(w->j, "clipped", o->clipped);
+	json_kv_uint_nz(w->j, "ustack", o->ustack < w->m->stack_n ? o->ustack : 0);
 }
 
 static void op_write(struct writer *w, size_t index)
@@ -240,6 +244,25 @@ static void link_write(struct writer *w, size_t index)
 	json_newline(j);
 }
 
+/* The format gives these lines four keys and no time. */
+static void span_write(struct writer *w, size_t index)
+{
+	const struct model_span *x = &w->m->spans[index];
+	char trace[2 * sizeof(x->trace) + 1], span[2 * sizeof(x->span) + 1];
+
+	for (size_t i = 0; i < sizeof(x->trace); i++)
+		snprintf(trace + 2 * i, 3, "%02x", x->trace[i]);
+	for (size_t i = 0; i < sizeof(x->span); i++)
+		snprintf(span + 2 * i, 3, "%02x", x->span[i]);
+	json_begin_object(w->j);
+	json_kv_string(w->j, "e", "span");
+	json_kv_uint_nz(w->j, "id", op_id(w, x->op));
+	json_kv_string(w->j, "tr", trace);
+	json_kv_string(w->j, "sp", span);
+	json_end_object(w->j);
+	json_newline(w->j);
+}
+
 static void waker_write(struct writer *w, const struct model_wait *x)
 {
 	const struct model_thread *t = thread_at(w, x->waker);
@@ -247,9 +270,13 @@ static void waker_write(struct writer *w, const struct model_wait *x)
 
 	model_wait_waker(w->m, x, &pid, &tid, &comm_id);
 	json_kv_uint_nz(w->j, "waker_pid", pid);
-	json_kv_uint_nz(w->j, "waker_tid", tid);
+	/* A goroutine is no thread's; which one ran it then is not kept. */
+	if (t && t->goid)
+		json_kv_uint(w->j, "waker_goid", t->goid);
+	else
+		json_kv_uint_nz(w->j, "waker_tid", tid);
 	if (t)
-		json_kv_uint_nz(w->j, "waker_op", op_id(w, t->op));
+		json_kv_uint_nz(w->j, "waker_op", op_id(w, model_wait_waker_op(w->m, x)));
 	else
 		kv_id_nz(w, "waker_comm", comm_id);
 	if (x->ctx < WAKER_CTX_MAX)
@@ -317,8 +344,10 @@ static void wait_write(struct writer *w, size_t index)
 	interval_write(w, x->start_ns, x->end_ns, &start_ns, &end_ns);
 	if (t) {
 		json_kv_uint_nz(j, "pid", t->pid);
-		json_kv_uint_nz(j, "tid", t->tid);
+		json_kv_uint_nz(j, "tid", model_wait_words(w->m, x).tid ?: t->tid);
+		json_kv_uint_nz(j, "goid", t->goid);
 	}
+	json_kv_int_nz(j, "parked", row->parked);
 	kv_id_nz(w, "wait_kind", row->kind_id);
 	if (x->outcome < WAIT_OUTCOME_MAX)
 		kv_id_nz(w, "outcome", w->outcome_ids[x->outcome]);
@@ -402,6 +431,8 @@ static int events_write(struct writer *w)
 	}
 	for (size_t i = 1; i < m->link_n; i++)
 		link_write(w, i);
+	for (size_t i = 1; i < m->span_n; i++)
+		span_write(w, i);
 	/* Millions: a sink that has failed need not see them all. */
 	for (size_t i = 1; i < m->wait_n && !json_error(w->j); i++)
 		wait_write(w, i);

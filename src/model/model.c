@@ -49,7 +49,7 @@ static int blanks_append(struct model *m)
 
 	if (APPEND(m, op, &none) < 0 || APPEND(m, wait, &none) < 0 || APPEND(m, link, &none) < 0 ||
 	    APPEND(m, row, &none) < 0 || APPEND(m, thread, &none) < 0 || APPEND(m, sample, &none) < 0 ||
-	    process_append(m, &none) < 0 || APPEND(m, waker, &none) < 0 || APPEND(m, aside, &none) < 0 ||
+	    process_append(m, &none) < 0 || APPEND(m, span, &none) < 0 || APPEND(m, waker, &none) < 0 || APPEND(m, aside, &none) < 0 ||
 	    APPEND(m, stack, &none) < 0 || APPEND(m, module, &none) < 0)
 		return -ENOMEM;
 	/* A reader that follows a 0 meets "none", not system call 0 or a wake at time 0. */
@@ -62,7 +62,7 @@ int model_new(struct model **ret)
 {
 	_cleanup_(model_freep) struct model *m = calloc(1, sizeof(*m));
 
-	if (!m || strtab_new(&m->strings) < 0 || map_new(&m->waker_ids) < 0 || blanks_append(m) < 0)
+	if (!m || strtab_new(&m->strings) < 0 || map_new(&m->waker_ids) < 0 || map_new(&m->aside_tids) < 0 || blanks_append(m) < 0)
 		return -ENOMEM;
 	*ret = TAKE_PTR(m);
 	return 0;
@@ -81,8 +81,10 @@ struct model *model_free(struct model *m)
 	free(m->threads);
 	free(m->samples);
 	free(m->processes);
+	free(m->spans);
 	free(m->wakers);
 	map_free(m->waker_ids);
+	map_free(m->aside_tids);
 	free(m->asides);
 	free(m->stacks);
 	free(m->modules);
@@ -93,12 +95,17 @@ struct model *model_free(struct model *m)
 
 size_t model_event_n(const struct model *m)
 {
-	return m->op_n + m->wait_n + m->link_n - 3;
+	return m->op_n + m->wait_n + m->link_n + m->span_n - 4;
+}
+
+bool model_has_place(const struct model *m)
+{
+	return !m->event_cap || model_event_n(m) + 3 * m->goroutine_n < m->event_cap;
 }
 
 static bool event_has_place(struct model *m)
 {
-	if (!m->event_cap || model_event_n(m) < m->event_cap)
+	if (model_has_place(m))
 		return true;
 	m->integrity.dropped_events++;
 	return false;
@@ -129,6 +136,24 @@ int model_row_add(struct model *m, uint32_t *ret)
 int model_thread_add(struct model *m, uint32_t *ret)
 {
 	return APPEND(m, thread, ret);
+}
+
+int model_span_add(struct model *m, uint32_t *ret)
+{
+	return event_has_place(m) ? APPEND(m, span, ret) : -ENOSPC;
+}
+
+int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret)
+{
+	uint32_t thread;
+	int r = event_has_place(m) ? APPEND(m, thread, &thread) : -ENOSPC;
+
+	if (r < 0)
+		return r;
+	m->threads[thread].goid = goid;
+	m->goroutine_n++;
+	*ret = thread;
+	return 0;
 }
 
 int model_sample_add(struct model *m, uint32_t *ret)
@@ -187,12 +212,30 @@ bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_
 		*ret_comm_id = m->threads[w->waker].comm_id;
 		return true;
 	}
-	if (!w->outside_waker || w->outside_waker >= m->waker_n)
+	if (w->waker || !w->outside_waker || w->outside_waker >= m->waker_n)
 		return false;
 	*ret_pid = m->wakers[w->outside_waker].pid;
 	*ret_tid = m->wakers[w->outside_waker].tid;
 	*ret_comm_id = m->wakers[w->outside_waker].comm_id;
 	return true;
+}
+
+/* An op beyond 24 bits, of a recording with a very large cap, is one that is not known. */
+enum { WAKER_OP_OWN, WAKER_OP_UNKNOWN = INDEX_24_MAX };
+
+uint32_t model_wait_waker_op(const struct model *m, const struct model_wait *w)
+{
+	if (!w->waker || w->waker >= m->thread_n || w->outside_waker == WAKER_OP_UNKNOWN)
+		return 0;
+	return w->outside_waker == WAKER_OP_OWN ? m->threads[w->waker].op : w->outside_waker;
+}
+
+void model_wait_waker_op_set(const struct model *m, struct model_wait *w, uint32_t op)
+{
+	if (op == m->threads[w->waker < m->thread_n ? w->waker : 0].op)
+		w->outside_waker = WAKER_OP_OWN;
+	else
+		w->outside_waker = !op || op >= WAKER_OP_UNKNOWN ? WAKER_OP_UNKNOWN : op & INDEX_24_MAX;
 }
 
 /*
@@ -203,15 +246,32 @@ bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_
 enum { WORD_OWNER, WORD_VALUE, WORD_MUTEX, WORD_ASIDE };
 enum { MUTEX_VAL = 2 }; /* sysdeps/nptl/lowlevellock.h of glibc */
 
+/* A thread's number alone is that of many waits, and kept once. */
+static int aside_index(struct model *m, const struct model_wait_words *words, uint32_t *ret)
+{
+	bool shared = !words->owner_tid && !words->has_futex_val;
+	uint64_t known;
+	uint32_t aside;
+
+	if (shared && map_get(m->aside_tids, words->tid, &known)) {
+		*ret = (uint32_t)known;
+		return 0;
+	}
+	if (APPEND(m, aside, &aside) < 0 || (shared && map_put(m->aside_tids, words->tid, aside) < 0))
+		return -ENOMEM;
+	m->asides[aside] = *words;
+	*ret = aside;
+	return 0;
+}
+
 int model_wait_words_set(struct model *m, struct model_wait *w, const struct model_wait_words *words)
 {
 	bool both = words->owner_tid && words->has_futex_val;
 	uint32_t aside;
 
-	if (both && words->futex_val != MUTEX_VAL) {
-		if (APPEND(m, aside, &aside) < 0)
+	if (words->tid || (both && words->futex_val != MUTEX_VAL)) {
+		if (aside_index(m, words, &aside) < 0)
 			return -ENOMEM;
-		m->asides[aside] = *words;
 		w->word_kind = WORD_ASIDE;
 		w->word = aside;
 		return 0;
@@ -276,5 +336,6 @@ bool model_is_complete(const struct model *m)
 
 	return !model_lost_stack_traces(m) && !i->lost_lifecycle && !i->lost_futex_results && !i->lost_resources &&
 	       !i->lost_map_full && !i->lost_recursion && !i->lost_mappings && !i->unbalanced && !i->dropped_events &&
-	       !i->lost_samples && !i->failed_sample_stacks && !i->mismatched_kernel_stacks;
+	       !i->lost_samples && !i->failed_sample_stacks && !i->mismatched_kernel_stacks && !i->lost_ops &&
+	       !i->lost_go_events && !i->lost_goroutines;
 }

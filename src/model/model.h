@@ -59,15 +59,17 @@ struct model_op {
 	uint64_t id;	 /* as in the dump; equals the index if wcbpf recorded it */
 	int64_t start_ns, end_ns;
 	uint64_t result;
+	uint64_t goid;	 /* of the goroutine that began it, 0: none or not known */
 	uint32_t parent; /* op index, 0: none */
 	uint32_t class_id, ident_id, client_id, meta_id; /* strings */
-	uint32_t pid, tid;
+	uint32_t pid, tid;   /* of who began it */
+	uint32_t ustack;     /* stack index: where it began, 0: not known */
 	int32_t exit_status; /* as wait(2) gives it; only if has_exit_status */
 	uint8_t kind, work, outcome; /* enums above */
 	uint8_t clipped;	 /* CLIPPED_* */
 	bool open;		 /* not ended when the recording did; end_ns is that moment */
 	bool has_exit_status;
-	bool unwound;
+	bool unwound;		 /* ended because its frame was left without an exit; end_ns is when that was noticed */
 };
 
 /*
@@ -86,6 +88,7 @@ struct model_row {
 	uint32_t futex_op;	 /* operation and flags as given to futex(), only if has_futex_op */
 	uint8_t reason;		 /* enum wait_reason */
 	bool has_futex_op;
+	bool parked;		 /* goroutines that did not run: time of no thread */
 };
 
 /* One system call's blocking (or one stretch of blocking outside any). blocked + runnable + on-CPU = end - start. */
@@ -102,7 +105,11 @@ struct model_wait {
 	uint32_t ident_id;	/* string: the named resource */
 	uint32_t thread;	/* thread index, 0 in a dump without threads */
 	uint32_t waker;		/* thread index, 0: none or not a thread of the recording */
-	uint32_t outside_waker : 24; /* waker index, of one that is no thread of the recording; 0: none. See model_wait_waker() */
+	/*
+	 * Without waker: waker index, of one that is no thread of the recording; 0: none. See model_wait_waker().
+	 * With it: what that was at. See model_wait_waker_op().
+	 */
+	uint32_t outside_waker : 24;
 	uint32_t clipped : 2;	/* CLIPPED_* */
 	uint32_t owner_unknown : 3; /* enum owner_unknown, NONE if the owner is known */
 	uint32_t has_timeout : 1;
@@ -110,11 +117,15 @@ struct model_wait {
 	uint32_t word;
 };
 
-/* Of a futex wait: the lock's owner, 0: unknown; and the value that the call was to find, if it compares. */
+/*
+ * What few waits have. Of a futex wait: the lock's owner, 0: unknown; and the value that the call was to find, if it
+ * compares. Of a goroutine's: the thread that ran it then, 0: the one that its entry names.
+ */
 struct model_wait_words {
 	uint32_t owner_tid;
 	bool has_futex_val;
 	uint32_t futex_val;
+	uint32_t tid;
 };
 
 /* Who woke a thread of the recording without being one: of another process, of the kernel. Numbers 0: not visible to us. */
@@ -133,10 +144,13 @@ struct model_link {
 	uint64_t result;
 };
 
+/* A thread, or a goroutine. */
 struct model_thread {
-	uint32_t pid, tid;
+	uint64_t goid;	      /* 0: a thread */
+	uint64_t parent_goid; /* whose go statement began it, 0: not known */
+	uint32_t pid, tid;    /* of a goroutine the thread that ran it last */
 	uint32_t process; /* process index */
-	uint32_t comm_id; /* latest name */
+	uint32_t comm_id; /* latest name; of a goroutine its function's */
 	uint32_t op;	  /* its OP_INTERNAL, 0: none */
 	int64_t begin_ns, end_ns;
 	uint64_t oncpu_ns, runnable_ns, blocked_ns, lost_ns; /* sum = end_ns - begin_ns when has_totals */
@@ -156,6 +170,12 @@ struct model_sample {
 	uint32_t kstack, ustack; /* stack indexes; kstack 0: it was in user mode */
 	uint32_t comm_id;	 /* string: its name then */
 	int32_t syscall;	 /* -1: in none */
+};
+
+/* The OTel span of the work that an op stands for. */
+struct model_span {
+	uint32_t op; /* op index */
+	uint8_t trace[16], span[8];
 };
 
 struct model_process {
@@ -195,7 +215,7 @@ struct model_module {
 
 /* Losses, named as in the summary's capture_integrity object. All zero in a clean run. */
 struct model_integrity {
-	uint64_t attempted;	   /* intervals measured; = recorded + below_min + lost_* */
+	uint64_t attempted;	   /* intervals measured; = recorded + below_min + out_of_scope + lost_* */
 	uint64_t recorded;	   /* intervals that reached the model's totals */
 	uint64_t below_min;	   /* shorter than --min, not a loss */
 	uint64_t lost_ring_full;
@@ -218,6 +238,14 @@ struct model_integrity {
 	uint64_t recorded_samples;
 	uint64_t lost_samples;
 	uint64_t failed_sample_stacks; /* recorded ones with a stack that could not be read or never came */
+	uint64_t out_of_scope;	   /* intervals left out by --only, not a loss */
+	uint64_t ops;		   /* hits of choke points; = recorded_ops + lost_ops */
+	uint64_t recorded_ops;
+	uint64_t lost_ops;	   /* nesting is uncertain where they were */
+	uint64_t unmatched_exits;  /* exits from functions whose entry was not seen: they were under way, or their entry was lost */
+	uint64_t unwound_ops;	   /* closed without an exit */
+	uint64_t lost_go_events;   /* births, waits and deaths of goroutines */
+	uint64_t lost_goroutines;  /* that could not be followed */
 };
 
 struct model {
@@ -229,20 +257,23 @@ struct model {
 	struct model_thread *threads;
 	struct model_sample *samples;
 	struct model_process *processes;
+	struct model_span *spans;
 	struct model_waker *wakers;
 	struct model_wait_words *asides; /* of waits whose words found no place in them, private */
 	struct model_stack *stacks;
 	struct model_module *modules;
 	/* blank entry 0 included */
-	size_t op_n, wait_n, link_n, row_n, thread_n, sample_n, process_n, waker_n, aside_n, stack_n, module_n;
+	size_t op_n, wait_n, link_n, row_n, thread_n, sample_n, process_n, span_n, waker_n, aside_n, stack_n, module_n;
 	int64_t epoch_unix_ns;
 	int64_t end_ns; /* relative time of the dump */
-	size_t event_cap; /* most ops + waits + links kept; 0: no cap */
+	size_t event_cap; /* most places that events take; 0: no cap */
+	size_t goroutine_n; /* entries of threads that are goroutines */
 	uint32_t sample_hz; /* samples a second on each CPU; 0: none were taken */
 	struct model_integrity integrity;
-	/* capacities and the wakers by their numbers, private */
-	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, sample_cap, process_cap, waker_cap, aside_cap, stack_cap, module_cap;
-	struct map *waker_ids;
+	/* capacities and wakers and asides by their numbers, private */
+	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, sample_cap, process_cap, span_cap, waker_cap, aside_cap,
+		stack_cap, module_cap;
+	struct map *waker_ids, *aside_tids;
 };
 
 /* Makes an empty model (blank entries only). 0, -ENOMEM. */
@@ -252,14 +283,17 @@ DEFINE_CLEANUP(struct model *, model_free)
 
 /*
  * Append a zeroed entry and give its index. Pointers into a vector are valid
- * until the next append to it. 0, -ENOMEM; for ops, waits and links -ENOSPC
- * when event_cap is reached (counted in integrity.dropped_events).
+ * until the next append to it. 0, -ENOMEM; for ops, waits, links, spans and
+ * goroutines -ENOSPC when event_cap is reached (counted in integrity.dropped_events).
  */
 int model_op_add(struct model *m, uint32_t *ret);
 int model_wait_add(struct model *m, uint32_t *ret);
 int model_link_add(struct model *m, uint32_t *ret);
 int model_row_add(struct model *m, uint32_t *ret);
+int model_span_add(struct model *m, uint32_t *ret);
 int model_thread_add(struct model *m, uint32_t *ret);
+/* A thread entry, with its goid set. It takes three places, what it costs: programs may have as many as events. */
+int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret);
 int model_sample_add(struct model *m, uint32_t *ret);
 int model_process_add(struct model *m, uint32_t *ret);
 int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret);
@@ -271,9 +305,14 @@ int model_waker_intern(struct model *m, uint32_t pid, uint32_t tid, uint32_t com
 bool model_wait_waker(const struct model *m, const struct model_wait *w, uint32_t *ret_pid, uint32_t *ret_tid,
 		      uint32_t *ret_comm_id);
 
+/* The op that its waker was at when it woke it: its own one (OP_INTERNAL) unless set. 0: no thread woke it, or not known. */
+uint32_t model_wait_waker_op(const struct model *m, const struct model_wait *w);
+/* Of a wait with a waker. op 0: not known. */
+void model_wait_waker_op_set(const struct model *m, struct model_wait *w, uint32_t op);
+
 /*
- * Owner and expected value of a wait, which need not be in the model yet.
- * Replaces what was there. 0, -ENOMEM (wait unchanged; never if there is only one of the two).
+ * The words of a wait, which need not be in the model yet. Replaces what was
+ * there. 0, -ENOMEM (wait unchanged; never if there is only one of owner and value, and no tid).
  */
 int model_wait_words_set(struct model *m, struct model_wait *w, const struct model_wait_words *words);
 struct model_wait_words model_wait_words(const struct model *m, const struct model_wait *w);
@@ -281,7 +320,9 @@ struct model_wait_words model_wait_words(const struct model *m, const struct mod
 /* Gives a stack its frames (copied) and how it ended. 0, -ENOMEM. */
 int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n);
 
-/* Ops, waits and links that the dump will hold. */
+/* Is there a place in the event cap? */
+bool model_has_place(const struct model *m);
+/* Ops, waits, links and spans that the dump will hold. */
 size_t model_event_n(const struct model *m);
 /* Intervals whose record or stack was lost: the N of the lane's WARNING line. */
 uint64_t model_lost_stack_traces(const struct model *m);

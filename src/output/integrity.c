@@ -53,6 +53,14 @@ static const struct counter counters[] = {
 	COUNTER(recorded_samples, PLAIN, NULL),
 	COUNTER(lost_samples, OTHER, "sample(s) of running threads lost"),
 	COUNTER(failed_sample_stacks, OTHER, "sample(s) of running threads without their stack"),
+	COUNTER(out_of_scope, PLAIN, NULL),
+	COUNTER(ops, PLAIN, NULL),
+	COUNTER(recorded_ops, PLAIN, NULL),
+	COUNTER(lost_ops, OTHER, "hit(s) of choke points lost: ops may be missing, nested wrongly or end too late"),
+	COUNTER(unmatched_exits, PLAIN, NULL),
+	COUNTER(unwound_ops, PLAIN, NULL),
+	COUNTER(lost_go_events, OTHER, "event(s) of goroutines lost"),
+	COUNTER(lost_goroutines, OTHER, "goroutine(s) could not be followed: table full"),
 };
 
 enum { COUNTER_N = sizeof(counters) / sizeof(counters[0]) };

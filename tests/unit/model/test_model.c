@@ -181,7 +181,8 @@ Test(model, owner_and_expected_value)
 	static const struct model_wait_words all[] = {
 		{ 0 }, { .owner_tid = 7 }, { .owner_tid = UINT32_MAX }, { .has_futex_val = true },
 		{ .has_futex_val = true, .futex_val = UINT32_MAX }, { .has_futex_val = true, .futex_val = 2 },
-		{ 7, true, 2 }, { 7, true, 0 }, { 7, true, 3 }, { UINT32_MAX, true, UINT32_MAX },
+		{ 7, true, 2, 0 }, { 7, true, 0, 0 }, { 7, true, 3, 0 }, { UINT32_MAX, true, UINT32_MAX, 0 },
+		{ .tid = 9 }, { 7, true, 2, 9 },
 	};
 	_cleanup_(model_freep) struct model *m = NULL;
 	struct model_wait w = { .word_kind = 3, .word = 4000 };
@@ -196,11 +197,14 @@ Test(model, owner_and_expected_value)
 			cr_assert_eq(model_wait_words_set(m, &w, &all[k]), 0);
 			got = model_wait_words(m, &w);
 			cr_expect(got.owner_tid == all[k].owner_tid && got.has_futex_val == all[k].has_futex_val &&
-				  got.futex_val == all[k].futex_val, "%zu after %zu", k, i);
+				  got.futex_val == all[k].futex_val && got.tid == all[k].tid, "%zu after %zu", k, i);
 		}
 	}
-	/* Beside the waits only those that have both, and no glibc mutex's value: 3 of 10, each set 11 or 10 times. */
-	cr_expect_eq(m->aside_n, 1 + 3 * 20);
+	/*
+	 * Beside the waits only those that have both, and no glibc mutex's value, or a thread's number: of 12 kinds, each
+	 * set 24 times, 3 and 1 an entry each time; a number alone only once.
+	 */
+	cr_expect_eq(m->aside_n, 1 + 4 * 24 + 1);
 }
 
 /* One counter each: what is a loss, and what the lane's WARNING line counts. */
@@ -237,6 +241,14 @@ Test(model, tells_losses_from_facts)
 		ROW(recorded_samples, false, false),
 		ROW(lost_samples, true, false),
 		ROW(failed_sample_stacks, true, false),
+		ROW(out_of_scope, false, false),
+		ROW(ops, false, false),
+		ROW(recorded_ops, false, false),
+		ROW(lost_ops, true, false),
+		ROW(unmatched_exits, false, false),
+		ROW(unwound_ops, false, false),
+		ROW(lost_go_events, true, false),
+		ROW(lost_goroutines, true, false),
 #undef ROW
 	};
 	_cleanup_(model_freep) struct model *m = NULL;
