@@ -14,13 +14,20 @@
 #include <stdlib.h>
 
 #include "assemble/classify.h"
+#include "assemble/compact.h"
+#include "assemble/goroutines.h"
+#include "assemble/hosts.h"
 #include "assemble/lifecycle.h"
 #include "assemble/links.h"
+#include "assemble/ops.h"
 #include "assemble/resource.h"
 #include "assemble/samples.h"
+#include "assemble/scope.h"
+#include "assemble/spans.h"
 #include "assemble/state.h"
 #include "assemble/targets.h"
 #include "assemble/threads.h"
+#include "assemble/wakers.h"
 #include "assemble/waits.h"
 #include "util/vec.h"
 
@@ -31,11 +38,14 @@ static int blanks_make(struct assemble *a)
 {
 	if (VEC_RESERVE(a->threads, a->thread_cap, 1) < 0 || VEC_RESERVE(a->processes, a->process_cap, 1) < 0 ||
 	    VEC_RESERVE(a->rows, a->row_cap, 1) < 0 || VEC_RESERVE(a->resources, a->resource_cap, 1) < 0 ||
-	    VEC_RESERVE(a->idents, a->ident_cap, 1) < 0 || VEC_RESERVE(a->sample_next, a->sample_cap, 1) < 0)
+	    VEC_RESERVE(a->idents, a->ident_cap, 1) < 0 || VEC_RESERVE(a->sample_next, a->sample_cap, 1) < 0 ||
+	    VEC_RESERVE(a->ops, a->op_cap, 1) < 0 || VEC_RESERVE(a->functions, a->function_cap, 1) < 0)
 		return -ENOMEM;
 	a->threads[0] = (struct thread_state){ 0 };
 	a->processes[0] = (struct process_state){ 0 };
 	a->rows[0] = (struct row_state){ 0 };
+	a->ops[0] = (struct op_state){ 0 };
+	a->functions[a->function_n++] = (struct function){ 0 };
 	a->sample_next[0] = 0;
 	a->resources[a->resource_n++] = (struct resource){ 0 };
 	a->idents[a->ident_n++] = (struct ident){ 0 };
@@ -45,6 +55,7 @@ static int blanks_make(struct assemble *a)
 int assemble_new(struct model *m, const struct assemble_options *o, struct assemble **ret)
 {
 	_cleanup_(assemble_freep) struct assemble *a = calloc(1, sizeof(*a));
+	int r;
 
 	if (!a)
 		return -ENOMEM;
@@ -52,12 +63,30 @@ int assemble_new(struct model *m, const struct assemble_options *o, struct assem
 	a->o = *o;
 	if (map_new(&a->tids) < 0 || map_new(&a->pids) < 0 || map_new(&a->kstacks) < 0 || map_new(&a->ustacks) < 0 ||
 	    map_new(&a->resource_ids) < 0 || map_new(&a->row_hashes) < 0 || map_new(&a->ident_hashes) < 0 ||
-	    map_new(&a->sample_hashes) < 0 || blanks_make(a) < 0)
+	    map_new(&a->sample_hashes) < 0 || map_new(&a->keys) < 0 || map_new(&a->begun) < 0 ||
+	    map_new(&a->host_ops) < 0 || strtab_new(&a->go_reasons) < 0 || blanks_make(a) < 0)
 		return -ENOMEM;
+	r = o->only ? assemble_scope_new(o->only, &a->scope) : 0;
+	if (r < 0)
+		return r;
 	m->event_cap = o->event_cap;
 	m->epoch_unix_ns = o->epoch_unix_ns;
 	*ret = TAKE_PTR(a);
 	return 0;
+}
+
+static void strands_free(struct assemble *a)
+{
+	for (size_t i = 0; i < a->m->thread_n; i++) {
+		struct strand *s = a->threads[i].strand;
+
+		free(a->threads[i].pending);
+		/* A goroutine has its own within itself. */
+		if (!s || s->goroutine)
+			continue;
+		assemble_strand_done(s);
+		free(s);
+	}
 }
 
 struct assemble *assemble_free(struct assemble *a)
@@ -72,6 +101,18 @@ struct assemble *assemble_free(struct assemble *a)
 	map_free(a->row_hashes);
 	map_free(a->ident_hashes);
 	map_free(a->sample_hashes);
+	map_free(a->keys);
+	map_free(a->begun);
+	if (a->threads)
+		strands_free(a);
+	if (a->processes)
+		assemble_go_free(a);
+	assemble_hosts_free(a);
+	assemble_spans_free(a);
+	assemble_points_free(a);
+	assemble_scope_free(a->scope);
+	free(a->ops);
+	free(a->text.text);
 	free(a->threads);
 	free(a->processes);
 	free(a->rows);
@@ -126,6 +167,10 @@ static size_t size_min(uint16_t kind)
 		[WCBPF_EV_THREAD] = sizeof(struct wcbpf_thread_totals),
 		[WCBPF_EV_FUTEX_RESULT] = sizeof(struct wcbpf_futex_result),
 		[WCBPF_EV_SAMPLE] = sizeof(struct wcbpf_sample),
+		[WCBPF_EV_OP] = offsetof(struct wcbpf_op, data),
+		[WCBPF_EV_GO_BIRTH] = sizeof(struct wcbpf_go_birth),
+		[WCBPF_EV_GO_INTERVAL] = sizeof(struct wcbpf_go_interval),
+		[WCBPF_EV_GO_DEATH] = sizeof(struct wcbpf_go_death),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) && sizes[kind] ? sizes[kind] : SIZE_MAX;
@@ -152,8 +197,32 @@ static int event_dispatch(struct assemble *a, const struct wcbpf_head *e)
 		return assemble_totals(a, (const struct wcbpf_thread_totals *)e);
 	case WCBPF_EV_SAMPLE:
 		return assemble_sample(a, (const struct wcbpf_sample *)e);
+	case WCBPF_EV_OP:
+		return assemble_op(a, (const struct wcbpf_op *)e);
+	case WCBPF_EV_GO_BIRTH:
+		return assemble_go_birth(a, (const struct wcbpf_go_birth *)e);
+	case WCBPF_EV_GO_INTERVAL:
+		return assemble_go_interval(a, (const struct wcbpf_go_interval *)e);
+	case WCBPF_EV_GO_DEATH:
+		return assemble_go_death(a, (const struct wcbpf_go_death *)e);
 	default:
 		return assemble_futex_result(a, (const struct wcbpf_futex_result *)e);
+	}
+}
+
+static uint64_t *damage_counter(struct model_integrity *i, uint16_t kind)
+{
+	switch (kind) {
+	case WCBPF_EV_SAMPLE:
+		return &i->lost_samples;
+	case WCBPF_EV_OP:
+		return &i->lost_ops;
+	case WCBPF_EV_GO_BIRTH:
+	case WCBPF_EV_GO_INTERVAL:
+	case WCBPF_EV_GO_DEATH:
+		return &i->lost_go_events;
+	default:
+		return &i->lost_unprocessed;
 	}
 }
 
@@ -161,10 +230,12 @@ int assemble_event(struct assemble *a, const struct wcbpf_head *e)
 {
 	int r = event_dispatch(a, e);
 
-	if (r == -EBADMSG && e->kind == WCBPF_EV_SAMPLE)
-		a->m->integrity.lost_samples++;
-	else if (r == -EBADMSG)
-		a->m->integrity.lost_unprocessed++;
+	if (r == 0 && a->no_memory) {
+		a->no_memory = false;
+		r = -ENOMEM;
+	}
+	if (r == -EBADMSG)
+		(*damage_counter(&a->m->integrity, e->kind))++;
 	return r;
 }
 
@@ -184,7 +255,7 @@ static int processes_finish(struct assemble *a)
 			return -ENOMEM;
 		/* Known by its threads alone: the leader's name is the process's. */
 		for (uint32_t t = a->processes[i].thread; t && !a->processes[i].named; t = a->threads[t].sibling) {
-			if (m->threads[t].tid == p->pid || !p->comm_id)
+			if (!m->threads[t].goid && (m->threads[t].tid == p->pid || !p->comm_id))
 				p->comm_id = m->threads[t].comm_id;
 		}
 		if (!p->op)
@@ -216,7 +287,10 @@ static int threads_finish(struct assemble *a, int64_t end_ns)
 		t->end_ns = t->end_ns > t->begin_ns ? t->end_ns : t->begin_ns;
 		if (!t->op)
 			continue;
-		snprintf(ident, sizeof(ident), "tid:%u", t->tid);
+		if (t->goid)
+			snprintf(ident, sizeof(ident), "goid:%" PRIu64, t->goid);
+		else
+			snprintf(ident, sizeof(ident), "tid:%u", t->tid);
 		if (strtab_intern(m->strings, ident, &m->ops[t->op].ident_id) < 0)
 			return -ENOMEM;
 		m->ops[t->op].class_id = t->comm_id;
@@ -267,18 +341,23 @@ static void waits_hold(struct assemble *a, int64_t end_ns)
 		first_ns = first_ns < end_ns ? first_ns : end_ns;
 		last_ns = last_ns < end_ns ? last_ns : end_ns;
 		op_hold(a->m, t->op, first_ns, last_ns);
-		op_hold(a->m, a->m->ops[t->op].parent, first_ns, last_ns);
+		op_hold(a->m, a->m->processes[t->process].op, first_ns, last_ns);
 	}
 }
 
-/* A phase or thread lies within its process, whose end may have been moved to that of the wait it released. */
-static void children_clamp(struct model *m)
+/*
+ * A phase or thread lies within its process, whose end may have been moved to that of the wait it released. What an
+ * op of a choke point has begun may outlast it.
+ */
+static void children_clamp(const struct assemble *a)
 {
+	struct model *m = a->m;
+
 	for (size_t i = 1; i < m->op_n; i++) {
 		struct model_op *op = &m->ops[i];
 		const struct model_op *parent = &m->ops[op->parent];
 
-		if (!op->parent)
+		if (!op->parent || a->ops[i].thread || a->ops[op->parent].thread)
 			continue;
 		op->start_ns = op->start_ns > parent->start_ns ? op->start_ns : parent->start_ns;
 		op->start_ns = op->start_ns < parent->end_ns ? op->start_ns : parent->end_ns;
@@ -358,16 +437,21 @@ int assemble_finish(struct assemble *a, uint64_t end_ns)
 	int64_t end = assemble_relative(a, end_ns);
 
 	a->m->end_ns = end;
-	if (threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
+	if (assemble_ops_finish(a, end_ns) < 0 || assemble_go_finish(a) < 0 || threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
 		return -ENOMEM;
 	assemble_samples_finish(a);
 	ops_finish(a->m, end);
+	/* These have the times of the ops that they are of. */
+	if (assemble_hosts_finish(a) < 0)
+		return -ENOMEM;
 	for (size_t i = 1; i < a->m->wait_n; i++)
 		wait_clip(a->m, &a->m->waits[i], end);
 	waits_hold(a, end);
 	if (assemble_targets(a) < 0)
 		return -ENOMEM;
-	children_clamp(a->m);
+	children_clamp(a);
 	waits_clamp(a->m);
-	return 0;
+	if (assemble_wakers_finish(a) < 0 || assemble_spans_finish(a, end_ns) < 0)
+		return -ENOMEM;
+	return assemble_compact(a);
 }

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble/go-reasons.h"
+#include "assemble/goroutines.h"
+#include "assemble/points.h"
 #include "assemble/resource.h"
 #include "assemble/syscall.h"
 
@@ -341,6 +344,53 @@ static struct verdict call_verdict(const struct model *m, const struct row_key *
 	}
 }
 
+/* A wait of a choke point is what its profile says; what it waited for by itself doesn't matter. */
+static struct verdict point_verdict(const struct assemble *a, const struct row_key *key)
+{
+	const struct point *p = assemble_point_at(a, key->point);
+	const char *kind = p->p.wait_kind ?: p->p.role == ASSEMBLE_ROLE_LOCK ? "mutex" : "";
+
+	return (struct verdict){ (enum wait_reason)key->reason, kind };
+}
+
+/* A goroutine that didn't run. */
+static struct verdict go_verdict(const struct assemble *a, const struct row_key *key)
+{
+	const char *function = a->functions[key->function].name;
+	struct verdict v;
+
+	if (key->flags & ROW_PREEMPTED)
+		return (struct verdict){ REASON_CPU, "runqueue" };
+	assemble_go_verdict(a->m, strtab_str(a->go_reasons, key->go_reason - 1), key->ustack, &v.reason, &v.kind);
+	if (function && assemble_go_is_system(function) && v.reason != REASON_CPU)
+		return (struct verdict){ v.reason, GO_IDLE_KIND };
+	return v;
+}
+
+static bool has_runtime_frame(const struct model *m, uint32_t stack)
+{
+	for (uint32_t i = 0; i < m->stacks[stack].frame_n; i++) {
+		if (has_prefix(frame_name(m, &m->stacks[stack], i), "runtime."))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Threads of a Go program without a goroutine look for one, or sleep until they
+ * are needed; so does the runtime's monitor. Threads that C code has made are
+ * none of these: who has never run a goroutine shows Go's functions, or is taken
+ * for what it is by itself.
+ */
+static bool is_go_scheduler(const struct model *m, const struct row_key *key)
+{
+	enum syscall_sort sort = syscall_sort(key->syscall);
+
+	if (!(key->flags & ROW_GO_THREAD) || (!(key->flags & ROW_GO_RAN) && !has_runtime_frame(m, key->ustack)))
+		return false;
+	return sort == SYSCALL_FUTEX || sort == SYSCALL_EPOLL || sort == SYSCALL_SLEEP;
+}
+
 static struct verdict row_verdict(const struct model *m, const struct row_key *key)
 {
 	struct kernel_facts k;
@@ -361,6 +411,8 @@ static struct verdict row_verdict(const struct model *m, const struct row_key *k
 		return (struct verdict){ REASON_LOCK, "kernel" };
 	if (k.fault)
 		return (struct verdict){ REASON_FAULT, "page_fault" };
+	if (is_go_scheduler(m, key))
+		return (struct verdict){ call_verdict(m, key, &k).reason, GO_SCHEDULER_KIND };
 	return call_verdict(m, key, &k);
 }
 
@@ -377,7 +429,7 @@ int assemble_row_classify(struct assemble *a, uint32_t row)
 	if (!key.resource_class)
 		key.resource_class = a->resources[s->resource].class;
 	sort = assemble_resource_sort(key.resource_class);
-	v = row_verdict(a->m, &key);
+	v = key.point ? point_verdict(a, &key) : key.go_reason ? go_verdict(a, &key) : row_verdict(a->m, &key);
 	r->reason = (uint8_t)v.reason;
 	/* A REQUEUE_PI call by hand waits on a word of its own; glibc's condition variables make none since 2.25. */
 	s->condvar = v.reason == REASON_SYNC && strcmp(v.kind, "condvar") == 0 &&

@@ -16,7 +16,11 @@
 #include <string.h>
 
 #include "assemble/argv.h"
+#include "assemble/goroutines.h"
+#include "assemble/hosts.h"
 #include "assemble/links.h"
+#include "assemble/ops.h"
+#include "assemble/strand.h"
 #include "assemble/threads.h"
 #include "assemble/waits.h"
 
@@ -176,6 +180,21 @@ static int process_fork(struct assemble *a, const struct wcbpf_fork *e, uint32_t
 	return assemble_link_fork(a, parent_thread, process, e->head.time_ns);
 }
 
+/* What a thread begins with is what its parent was at. A Go program's threads are nobody's work: its goroutines are. */
+static int thread_spawned(struct assemble *a, uint32_t parent, uint32_t thread)
+{
+	struct place from = assemble_strand_spawns(a, a->threads[parent].strand);
+	struct strand *s;
+
+	if (a->processes[a->m->threads[parent].process].go || (!from.op && !from.in_scope))
+		return 0;
+	if (assemble_strand_of_thread(a, thread, &s) < 0)
+		return -ENOMEM;
+	s->spawn_op = from.op;
+	s->spawn_in_scope = from.in_scope;
+	return 0;
+}
+
 int assemble_fork(struct assemble *a, const struct wcbpf_fork *e)
 {
 	struct assemble_span span = { .from_ns = e->head.time_ns, .to_ns = e->head.time_ns };
@@ -196,12 +215,16 @@ int assemble_fork(struct assemble *a, const struct wcbpf_fork *e)
 			return r;
 	}
 	thread = assemble_thread_at(a, e->tid, UINT64_MAX);
-	if (!thread_is_forked(a, thread, e))
-		return assemble_thread_make(a, &(struct assemble_birth){ .number = e->tid, .process = process,
-									 .begin_ns = e->head.time_ns, .comm = comm,
-									 .origin = ORIGIN_FORKED }, &thread);
-	thread_began(a, thread, e->head.time_ns);
-	return 0;
+	if (thread_is_forked(a, thread, e)) {
+		thread_began(a, thread, e->head.time_ns);
+	} else {
+		r = assemble_thread_make(a, &(struct assemble_birth){ .number = e->tid, .process = process,
+								      .begin_ns = e->head.time_ns, .comm = comm,
+								      .origin = ORIGIN_FORKED }, &thread);
+		if (r < 0)
+			return r;
+	}
+	return e->tgid == e->parent_tgid ? thread_spawned(a, parent_thread, thread) : 0;
 }
 
 /* The program that runs from now on. */
@@ -268,7 +291,12 @@ int assemble_exec(struct assemble *a, const struct wcbpf_exec *e)
 	if (r < 0)
 		return r;
 	process = a->m->threads[thread].process;
-	/* exec leaves no other thread, whether its exit was seen or not. */
+	/* exec leaves no other thread, whether its exit was seen or not, and nothing open on this one. */
+	if (assemble_go_end(a, process, e->head.time_ns) < 0 ||
+	    assemble_strand_end(a, a->threads[thread].strand, e->head.time_ns) < 0)
+		return -ENOMEM;
+	assemble_begun_end(a, process, e->head.time_ns);
+	a->threads[thread].goid = 0;
 	for (uint32_t t = a->processes[process].thread; t; t = a->threads[t].sibling) {
 		if (t != thread)
 			assemble_thread_end(a, t, e->head.time_ns);
@@ -276,7 +304,9 @@ int assemble_exec(struct assemble *a, const struct wcbpf_exec *e)
 	if (assemble_thread_name(a, thread, e->comm) < 0 || process_name(a, process, comm) < 0)
 		return -ENOMEM;
 	r = process_argv(a, process, e->argv, e->argv_len, e->argv_total, &meta_id);
-	return r < 0 ? r : phase_begin(a, process, e->head.time_ns, meta_id);
+	if (r == 0)
+		r = phase_begin(a, process, e->head.time_ns, meta_id);
+	return r < 0 ? r : assemble_host_exec(a, process, e);
 }
 
 static void process_exit(struct assemble *a, uint32_t process, const struct wcbpf_exit *e)

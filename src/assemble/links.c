@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "assemble/hosts.h"
+#include "assemble/strand.h"
 #include "assemble/threads.h"
 
 /* from: 0 if not known yet. The link's index goes to the process. 0, also if there is no place; -ENOMEM. */
@@ -35,7 +37,16 @@ static int link_make(struct assemble *a, uint32_t from, uint32_t process, uint64
 
 int assemble_link_fork(struct assemble *a, uint32_t parent_thread, uint32_t process, uint64_t time_ns)
 {
-	uint32_t from = a->m->threads[parent_thread].op;
+	const struct strand *s = assemble_strand_working(a, parent_thread);
+	struct place place = { .op = a->m->threads[parent_thread].op };
+	uint32_t from;
+
+	if (s)
+		place = assemble_strand_place(a, s, 0);
+	from = place.dropped ? 0 : place.op;
+	a->processes[process].in_scope |= place.in_scope || a->processes[a->m->threads[parent_thread].process].in_scope;
+	if (assemble_host_fork(a, process, from, time_ns) < 0)
+		return -ENOMEM;
 
 	a->processes[process].seed_parent_pid = 0;
 	if (from && a->m->processes[process].op)
@@ -67,7 +78,7 @@ int assemble_link_seed(struct assemble *a, uint32_t process, const struct assemb
 	s->seed_parent_pid = seed->parent_pid;
 	s->seed_parent_start_ns = seed->parent_start_time_ns;
 	/* Nothing is dropped yet: the parent may not be of the recording. */
-	if (!a->m->processes[process].op || (a->m->event_cap && model_event_n(a->m) >= a->m->event_cap))
+	if (!a->m->processes[process].op || !model_has_place(a->m))
 		return 0;
 	return link_make(a, 0, process, seed->now_ns);
 }

@@ -236,6 +236,11 @@ int assemble_ident_string(struct assemble *a, uint32_t ident, enum ident_name na
 	case IDENT_CHILD: /* decided wait by wait: targets.c */
 		*ret = 0;
 		return 0;
+	case IDENT_CHANNEL:
+	case IDENT_NETPOLL:
+		snprintf(text, sizeof(text), "%s:%s:0x%" PRIx64, id->key.kind == IDENT_CHANNEL ? "chan" : "netpoll",
+			 strtab_str(a->m->strings, a->m->processes[id->key.process].key_id), id->key.address);
+		break;
 	case IDENT_FUTEX:
 		futex_string(a, &id->key, name, text, sizeof(text));
 		break;

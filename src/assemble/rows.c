@@ -21,7 +21,7 @@
 #define LLL_LOCKED_CONTENDED 2
 
 /* Facts of a call, as far as its sort has any. */
-struct call {
+struct call_facts {
 	enum syscall_sort sort;
 	uint32_t flags; /* enum row_flags */
 	uint32_t futex_op;
@@ -59,7 +59,7 @@ bool assemble_futex_val(const struct wcbpf_interval *e, uint32_t *ret)
  * word that holds the joined thread's tid. It may be a tail call, which leaves
  * no frame: so the value is asked, not only the stack.
  */
-static void futex_call(const struct assemble *a, uint32_t process, const struct wcbpf_interval *e, struct call *c)
+static void futex_call(const struct assemble *a, uint32_t process, const struct wcbpf_interval *e, struct call_facts *c)
 {
 	uint32_t value;
 
@@ -88,7 +88,7 @@ static void futex_call(const struct assemble *a, uint32_t process, const struct 
 		c->flags |= ROW_OWNER_KNOWN;
 }
 
-static void child_call(const struct assemble *a, const struct wcbpf_interval *e, struct call *c)
+static void child_call(const struct assemble *a, const struct wcbpf_interval *e, struct call_facts *c)
 {
 	int32_t pid = 0;
 
@@ -107,9 +107,9 @@ static bool waits_for_no_file(enum syscall_sort sort, const __u64 *args)
 	return (int32_t)args[0] == 0 || (!args[1] && !args[2] && !args[3]);
 }
 
-static int call_of(struct assemble *a, uint32_t process, const struct wcbpf_interval *e, struct call *ret)
+static int call_of(struct assemble *a, uint32_t process, const struct wcbpf_interval *e, struct call_facts *ret)
 {
-	struct call c = { .sort = syscall_sort(e->syscall) };
+	struct call_facts c = { .sort = syscall_sort(e->syscall) };
 	uint32_t resource;
 
 	if (assemble_resource_index(a, e->resource_id, &resource) < 0)
@@ -152,7 +152,7 @@ static int call_of(struct assemble *a, uint32_t process, const struct wcbpf_inte
 	return 0;
 }
 
-static int row_index(struct assemble *a, const struct row_key *key, uint32_t resource, uint32_t *ret)
+int assemble_row_index(struct assemble *a, const struct row_key *key, uint32_t resource, uint32_t *ret)
 {
 	uint64_t hash = assemble_hash(key, sizeof(*key)), first = 0;
 	uint32_t row;
@@ -177,6 +177,7 @@ static int row_index(struct assemble *a, const struct row_key *key, uint32_t res
 		.state = key->state,
 		.syscall = key->syscall,
 		.reason = REASON_OTHER,
+		.parked = key->go_reason != 0,
 		.has_futex_op = syscall_sort(key->syscall) == SYSCALL_FUTEX && !(key->flags & (ROW_PREEMPTED | ROW_NEW_THREAD)),
 	};
 	if (a->m->rows[row].has_futex_op)
@@ -185,8 +186,16 @@ static int row_index(struct assemble *a, const struct row_key *key, uint32_t res
 	return 0;
 }
 
-int assemble_row_of(struct assemble *a, uint32_t thread, const struct wcbpf_interval *e, uint32_t *ret_row,
-		    uint32_t *ret_ident)
+/* A thread of a Go program without a goroutine looks for one, or waits until there is one. */
+static uint32_t go_flags(const struct assemble *a, uint32_t thread, const struct wcbpf_interval *e)
+{
+	if (e->goid || !a->processes[a->m->threads[thread].process].go)
+		return 0;
+	return ROW_GO_THREAD | (a->threads[thread].goid ? ROW_GO_RAN : 0);
+}
+
+int assemble_row_key(struct assemble *a, uint32_t thread, const struct wcbpf_interval *e, struct row_key *ret,
+		     uint32_t *ret_resource, uint32_t *ret_ident)
 {
 	/* The thread has just been given the interval's name. */
 	struct row_key key = {
@@ -194,8 +203,8 @@ int assemble_row_of(struct assemble *a, uint32_t thread, const struct wcbpf_inte
 		.comm_id = a->m->threads[thread].comm_id,
 		.thread = a->o.rows_by_thread ? thread : 0,
 	};
-	uint32_t row, ident = 0, resource = 0;
-	struct call c = { 0 };
+	uint32_t ident = 0, resource = 0;
+	struct call_facts c = { 0 };
 
 	if (assemble_stack_index(a, STACK_KERNEL, e->kstack_id, &key.kstack) < 0 ||
 	    assemble_stack_index(a, STACK_USER, e->ustack_id, &key.ustack) < 0)
@@ -211,13 +220,12 @@ int assemble_row_of(struct assemble *a, uint32_t thread, const struct wcbpf_inte
 		    assemble_ident_index(a, &c.ident, &ident) < 0)
 			return -ENOMEM;
 		resource = c.ident.kind == IDENT_RESOURCE ? c.ident.resource : 0;
-		key.flags |= c.flags;
+		key.flags |= c.flags | go_flags(a, thread, e);
 		key.futex_op = c.futex_op;
 		key.resource_class = a->resources[resource].class;
 	}
-	if (row_index(a, &key, resource, &row) < 0)
-		return -ENOMEM;
-	*ret_row = row;
+	*ret = key;
+	*ret_resource = resource;
 	*ret_ident = ident;
 	return 0;
 }

@@ -8,6 +8,7 @@
  * before they are clipped; the model's are relative and clipped.
  */
 #include "assemble/assemble.h"
+#include "assemble/buffer.h"
 #include "util/map.h"
 
 /* Two clocks' worth of events meet within this: an op that ended so close to a wake ended by it. */
@@ -23,6 +24,8 @@ enum task_state {
 	TASK_FROZEN = 0x8000,
 };
 
+struct strand;
+
 /* How a thread or process came to be known. */
 enum origin {
 	ORIGIN_SEEN,   /* by an event of its own: it was there before */
@@ -37,6 +40,7 @@ struct pending_wait {
 	uint64_t wake_ns; /* 0: unknown */
 	uint64_t longest_ns;
 	uint32_t row, ident; /* of the longest interval */
+	uint32_t op;	     /* whose wait it is, 0: of one without a place */
 	int64_t timeout_ns; /* -1: none */
 	uint32_t waker;	     /* thread, 0: none or not of the recording: then these say who */
 	uint32_t waker_pid, waker_tid;
@@ -44,14 +48,15 @@ struct pending_wait {
 	uint32_t seq;	     /* of the last interval */
 	int32_t syscall;
 	uint8_t outcome, ctx, clipped, owner_unknown;
-	bool active;
 	bool blocked; /* one of its intervals was no mere preemption */
 	bool stopped; /* by a signal or a tracer, not by what the call waits for */
 	char waker_comm[WCBPF_COMM_LEN];
 };
 
 struct thread_state {
-	struct pending_wait pending;
+	struct pending_wait *pending; /* NULL: none */
+	struct strand *strand;	      /* NULL: nothing was open on it yet; of a goroutine NULL when it has ended */
+	uint64_t goid;		      /* of a thread: the goroutine that it ran last, 0: none or not known */
 	uint64_t begin_ns;
 	uint64_t death_ns; /* 0: alive */
 	uint64_t first_wait_ns, last_wait_ns; /* its waits in the model lie between; 0, 0: it has none */
@@ -67,6 +72,7 @@ struct thread_state {
 };
 
 struct process_state {
+	struct go_runtime *go; /* NULL: none is known */
 	uint64_t begin_ns;
 	uint64_t death_ns; /* 0: alive */
 	uint32_t parent;   /* process, 0: unknown */
@@ -75,7 +81,9 @@ struct process_state {
 	uint64_t seed_parent_start_ns;
 	uint32_t thread;   /* first of its threads, 0: none */
 	uint32_t prev;	   /* the process that had this pid before */
+	uint32_t host;	   /* of a->hosts, by which it or its parent was begun, 0: none */
 	uint8_t origin;
+	bool in_scope;	   /* begun by an op in scope */
 	bool exit_seen;
 	bool killed;	   /* its exit status says: by a signal */
 	bool named;	   /* comm_id is the process's own, not one of its threads' */
@@ -92,6 +100,8 @@ enum row_flags {
 	ROW_LOCK_FILE = 1 << 7, /* fcntl: a lock that waits */
 	ROW_VFORK = 1 << 8,
 	ROW_DISK = 1 << 9,	/* a call of no sort of its own, woken by a disk */
+	ROW_GO_THREAD = 1 << 10, /* a thread of a Go program with no goroutine on it */
+	ROW_GO_RAN = 1 << 11,	/* which had run some before */
 };
 
 /* What makes intervals one row. No padding: compared and hashed as bytes. */
@@ -104,6 +114,9 @@ struct row_key {
 	uint32_t futex_op;	 /* as given to futex(); of other futex calls FUTEX_PRIVATE_FLAG and the like command */
 	int32_t syscall;
 	uint32_t thread;	 /* 0: whichever */
+	uint32_t function;	 /* of a goroutine: of a->functions; 0: a thread's */
+	uint32_t go_reason;	 /* of a goroutine that did not run: of a->go_reasons, and 1; 0: a thread's time */
+	uint32_t point, reason;	 /* of a choke point's wait: its point, and enum wait_reason; point 0: none */
 };
 
 struct row_state {
@@ -122,13 +135,13 @@ struct resource {
 	bool known;		   /* its event came */
 };
 
-enum ident_kind { IDENT_NONE, IDENT_FUTEX, IDENT_RESOURCE, IDENT_CHILD, IDENT_SLEEP };
+enum ident_kind { IDENT_NONE, IDENT_FUTEX, IDENT_RESOURCE, IDENT_CHILD, IDENT_SLEEP, IDENT_CHANNEL, IDENT_NETPOLL };
 
 /* What a wait was for. Named only at the end, when rows have kinds and resources have names. No padding. */
 struct ident_key {
-	uint64_t address; /* futex */
+	uint64_t address; /* futex, Go's channel or poll descriptor */
 	uint32_t kind;	  /* enum ident_kind */
-	uint32_t process; /* futex: whose address it is, 0: shared; child: the one asked for, 0: any */
+	uint32_t process; /* of an address: whose it is, 0: shared; child: the one asked for, 0: any */
 	uint32_t thread;  /* futex: whose tid is waited for, 0: none */
 	uint32_t resource;
 };
@@ -139,6 +152,19 @@ struct ident {
 	struct ident_key key;
 	uint32_t next;			   /* of the same hash */
 	uint32_t string_id[IDENT_NAME_MAX]; /* 0: not made yet */
+};
+
+enum op_flags {
+	OP_ASIDE = 1 << 0,     /* of no strand's stack: of a BEGIN with a key, or a phase of a hosted execution */
+	OP_REMOVED = 1 << 1,   /* its point's `only` said no at the exit: what is under it is its parent's */
+	OP_MATCHES = 1 << 2,   /* --only */
+	OP_UNDECIDED = 1 << 3, /* --only: in only if it matches, with what is under it */
+};
+
+/* Of each op of the model, same index. */
+struct op_state {
+	uint32_t thread : 28; /* entry whose strand it is of; 0: the op of a process, thread or goroutine itself */
+	uint32_t flags : 4;   /* enum op_flags */
 };
 
 struct assemble {
@@ -156,6 +182,23 @@ struct assemble {
 	uint32_t *sample_next; /* sample of the same hash, 0: none */
 	size_t thread_cap, process_cap, row_cap, sample_cap;
 	size_t resource_n, resource_cap, ident_n, ident_cap;
+	struct point **points; /* by number, NULL: never set */
+	size_t point_n, point_cap;
+	struct op_state *ops;
+	size_t op_cap;
+	struct map *keys;  /* hash of process and key -> another hash << 32 | op */
+	struct map *begun; /* open ops of BEGINs -> process */
+	struct function *functions; /* of goroutines; entry 0 is blank */
+	size_t function_n, function_cap;
+	struct strtab *go_reasons;
+	struct scope *scope; /* NULL: all is in scope */
+	struct host *hosts;  /* entry 0 is blank */
+	size_t host_n, host_cap;
+	struct map *host_ops; /* op -> host */
+	struct spans *spans;
+	struct buffer text; /* for texts being made */
+	bool ops_seen;	    /* a choke point was hit */
+	bool no_memory;	    /* where it could not be told: assemble_event() does */
 };
 
 /* Not before the recording's begin, and not so far after it that sums of times could overflow: clocks may lie. */

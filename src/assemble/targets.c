@@ -176,13 +176,15 @@ static bool has_ident(const struct model_row *row, const struct words *words)
 	}
 }
 
-static void owner_forget(struct assemble *a, struct model_wait *w)
+static int owner_forget(struct assemble *a, struct model_wait *w)
 {
 	struct model_wait_words words = model_wait_words(a->m, w);
 
-	words.owner_tid = 0;
-	model_wait_words_set(a->m, w, &words); /* one word needs no memory */
 	w->owner_unknown = OWNER_UNKNOWN_NONE;
+	if (!words.owner_tid)
+		return 0;
+	words.owner_tid = 0;
+	return model_wait_words_set(a->m, w, &words);
 }
 
 static int wait_resolve(struct assemble *a, struct model_wait *w, const struct words *words)
@@ -191,9 +193,13 @@ static int wait_resolve(struct assemble *a, struct model_wait *w, const struct w
 	uint32_t kind = row->kind_id, ident_id = 0;
 	int r = 0;
 
+	/* A choke point's wait has its words already. */
+	if (a->rows[w->row].key.point)
+		return 0;
 	/* A lock's owner is read before its kind is known; only these have it in that place. */
-	if (row->reason != REASON_LOCK || (kind != words->id[WORD_MUTEX] && kind != words->id[WORD_PI_MUTEX]))
-		owner_forget(a, w);
+	if ((row->reason != REASON_LOCK || (kind != words->id[WORD_MUTEX] && kind != words->id[WORD_PI_MUTEX])) &&
+	    owner_forget(a, w) < 0)
+		return -ENOMEM;
 	if (w->ident_id && has_ident(row, words)) {
 		if (row->reason == REASON_EXEC && kind == words->id[WORD_CHILD])
 			r = child_resolve(a, w, &ident_id);

@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+#include "assemble/goroutines.h"
+#include "assemble/ops.h"
+#include "assemble/strand.h"
 #include "util/vec.h"
 
 int assemble_op_begin(struct assemble *a, enum op_kind kind, uint64_t begin_ns, uint32_t *ret)
@@ -25,6 +28,9 @@ int assemble_op_begin(struct assemble *a, enum op_kind kind, uint64_t begin_ns, 
 	}
 	if (r < 0)
 		return r;
+	if (VEC_RESERVE(a->ops, a->op_cap, op + 1) < 0)
+		return -ENOMEM;
+	a->ops[op] = (struct op_state){ 0 };
 	a->m->ops[op] = (struct model_op){
 		.id = op,
 		.kind = (uint8_t)kind,
@@ -313,6 +319,10 @@ void assemble_thread_end(struct assemble *a, uint32_t thread, uint64_t time_ns)
 
 	if (s->death_ns)
 		return;
+	/* It may make waits and entries: only then are s and t sure. */
+	a->no_memory |= assemble_strand_end(a, s->strand, time_ns) < 0;
+	s = &a->threads[thread];
+	t = &a->m->threads[thread];
 	s->death_ns = time_ns > s->begin_ns ? time_ns : s->begin_ns;
 	if (!t->has_totals)
 		t->end_ns = assemble_relative(a, s->death_ns);
@@ -325,6 +335,8 @@ void assemble_process_end(struct assemble *a, uint32_t process, uint64_t time_ns
 
 	if (s->death_ns)
 		return;
+	a->no_memory |= assemble_go_end(a, process, time_ns) < 0;
+	assemble_begun_end(a, process, time_ns);
 	s->death_ns = time_ns > s->begin_ns ? time_ns : s->begin_ns;
 	for (uint32_t t = s->thread; t; t = a->threads[t].sibling)
 		assemble_thread_end(a, t, s->death_ns);

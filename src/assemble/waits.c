@@ -12,10 +12,15 @@
 #include "assemble/waits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "assemble/goroutines.h"
+#include "assemble/held.h"
 #include "assemble/resource.h"
 #include "assemble/rows.h"
+#include "assemble/scope.h"
+#include "assemble/strand.h"
 #include "assemble/syscall.h"
 #include "assemble/threads.h"
 
@@ -25,37 +30,25 @@
 /* A killed thread runs from its wait straight to its exit, but may have to wait for a CPU. */
 #define KILL_NS_MAX 100000000ull
 
-/* An interval, clipped to the recording. */
-struct piece {
-	uint64_t start_ns, end_ns;
-	uint64_t wake_ns; /* 0: unknown */
-	uint64_t blocked_ns, runnable_ns;
-	bool blocked;	  /* not just preempted */
-	bool stopped;
-};
-
-static struct piece piece_of(const struct assemble *a, const struct wcbpf_interval *e)
+static void stretch_times(const struct assemble *a, const struct wcbpf_interval *e, struct stretch *x)
 {
 	bool preempted = e->flags & WCBPF_IV_PREEMPTED, born = e->flags & WCBPF_IV_NEW_THREAD;
 	bool runnable_before = e->flags & WCBPF_IV_WAKE_BEFORE;
 	uint64_t out_ns = assemble_clip(a, e->out_ns), in_ns = assemble_clip(a, e->head.time_ns), wake_ns;
-	struct piece p = {
-		.start_ns = out_ns,
-		.end_ns = in_ns,
-		.blocked = !preempted && !born,
-		.stopped = !preempted && e->state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN),
-	};
 
 	if (preempted || born || runnable_before)
 		wake_ns = out_ns;
 	else
 		wake_ns = e->wake_ns ? assemble_clip(a, e->wake_ns) : in_ns;
 	wake_ns = wake_ns < out_ns ? out_ns : wake_ns > in_ns ? in_ns : wake_ns;
-	p.blocked_ns = wake_ns - out_ns;
-	p.runnable_ns = in_ns - wake_ns;
+	x->start_ns = out_ns;
+	x->end_ns = in_ns;
+	x->blocked = !preempted && !born;
+	x->stopped = !preempted && e->state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN);
+	x->blocked_ns = wake_ns - out_ns;
+	x->runnable_ns = in_ns - wake_ns;
 	/* Nobody woke the preempted; a wake before the recording has no time in it; a new thread's is its fork. */
-	p.wake_ns = (preempted && !born) || runnable_before || !e->wake_ns ? 0 : wake_ns;
-	return p;
+	x->wake_ns = (preempted && !born) || runnable_before || !e->wake_ns ? 0 : wake_ns;
 }
 
 /* The kernel side counts a new thread's time to its first run as a preemption, but somebody woke it. */
@@ -108,7 +101,7 @@ static enum wait_outcome wait_outcome(const struct wcbpf_interval *e)
 	return WAIT_WOKEN;
 }
 
-static uint32_t waker_of(const struct assemble *a, const struct wcbpf_interval *e, const struct piece *p)
+static uint32_t waker_of(const struct assemble *a, const struct wcbpf_interval *e, const struct stretch *p)
 {
 	uint32_t t;
 
@@ -137,63 +130,48 @@ static enum owner_unknown owner_unknown(const struct wcbpf_interval *e)
 	return e->flags & WCBPF_IV_BEGAN_BEFORE ? OWNER_UNKNOWN_BEGAN_BEFORE : OWNER_UNKNOWN_NONE;
 }
 
-static bool continues(const struct pending_wait *w, const struct wcbpf_interval *e, const struct piece *p)
+static bool continues(const struct pending_wait *w, const struct stretch *x)
 {
-	return w->active && (e->flags & WCBPF_IV_SAME_CALL) && e->seq == w->seq + 1 && e->syscall == w->syscall &&
-	       p->start_ns >= w->end_ns && !w->stopped && !p->stopped;
+	return w && x->same_call && x->seq == w->seq + 1 && x->syscall == w->syscall && x->start_ns >= w->end_ns &&
+	       !w->stopped && !x->stopped;
 }
 
-static void waker_take(const struct assemble *a, struct pending_wait *w, const struct wcbpf_interval *e,
-		       const struct piece *p)
+void assemble_pending_add(struct pending_wait *w, const struct stretch *x, uint32_t row)
 {
-	w->waker = waker_of(a, e, p);
-	w->waker_pid = w->waker_tid = 0;
-	memset(w->waker_comm, 0, sizeof(w->waker_comm));
-	if (w->waker || !is_woken_by_task(e))
-		return;
-	w->waker_pid = e->waker_tgid;
-	w->waker_tid = e->waker_tid;
-	memcpy(w->waker_comm, e->waker_comm, sizeof(w->waker_comm));
-}
+	uint64_t length_ns = x->end_ns - x->start_ns;
 
-/* Takes the interval into the pending wait, which is blank for the first one. */
-static void pending_add(const struct assemble *a, uint32_t thread, const struct wcbpf_interval *e,
-			const struct piece *p, uint32_t row, uint32_t ident)
-{
-	struct pending_wait *w = &a->threads[thread].pending;
-	uint64_t length_ns = p->end_ns - p->start_ns;
-
-	if (!w->active) {
-		*w = (struct pending_wait){
-			.active = true, .start_ns = p->start_ns, .syscall = e->syscall, .stopped = p->stopped,
-			.timeout_ns = -1,
-		};
-	}
 	/* Who was stopped or preempted in a call did not wait for its time. */
-	if (w->timeout_ns < 0 && p->blocked && !p->stopped && e->syscall >= 0)
-		w->timeout_ns = e->timeout_ns;
-	if (!w->row || p->blocked > w->blocked || (p->blocked == w->blocked && length_ns > w->longest_ns)) {
+	if (w->timeout_ns < 0 && x->blocked && !x->stopped && x->syscall >= 0)
+		w->timeout_ns = x->timeout_ns;
+	if (!w->row || x->blocked > w->blocked || (x->blocked == w->blocked && length_ns > w->longest_ns)) {
 		w->row = row;
-		w->ident = ident;
+		w->ident = x->ident;
 		w->longest_ns = length_ns;
-		w->words.owner_tid = owner_of(a, a->m->threads[thread].process, e);
-		w->owner_unknown = w->words.owner_tid ? OWNER_UNKNOWN_NONE : (uint8_t)owner_unknown(e);
-		w->words.has_futex_val = assemble_futex_val(e, &w->words.futex_val);
+		w->words = x->words;
+		w->owner_unknown = x->owner_unknown;
 	}
-	w->end_ns = p->end_ns;
-	w->blocked_ns += p->blocked_ns;
-	w->runnable_ns += p->runnable_ns;
-	w->seq = e->seq;
-	w->clipped |= e->flags & WCBPF_IV_BEGAN_BEFORE || e->out_ns < a->o.begin_ns ? CLIPPED_BEFORE : 0;
-	w->clipped |= e->flags & WCBPF_IV_OPEN_AT_END ? CLIPPED_AFTER : 0;
+	w->end_ns = x->end_ns;
+	w->blocked_ns += x->blocked_ns;
+	w->runnable_ns += x->runnable_ns;
+	w->seq = x->seq;
+	w->clipped |= x->clipped;
 	/* A preemption on the way out of a call leaves standing what ended its blocking. */
-	if (p->blocked || !w->blocked) {
-		w->wake_ns = p->wake_ns;
-		waker_take(a, w, e, p);
-		w->ctx = (uint8_t)waker_ctx(e);
-		w->outcome = (uint8_t)wait_outcome(e);
+	if (x->blocked || !w->blocked) {
+		w->wake_ns = x->wake_ns;
+		w->waker = x->waker;
+		w->waker_pid = x->waker_pid;
+		w->waker_tid = x->waker_tid;
+		memcpy(w->waker_comm, x->waker_comm, sizeof(w->waker_comm));
+		w->ctx = x->ctx;
+		w->outcome = x->outcome;
 	}
-	w->blocked |= p->blocked;
+	w->blocked |= x->blocked;
+}
+
+struct pending_wait assemble_pending_begin(const struct stretch *x)
+{
+	return (struct pending_wait){ .start_ns = x->start_ns, .syscall = x->syscall, .stopped = x->stopped,
+				      .timeout_ns = -1 };
 }
 
 /* 0: a thread of the recording, or unknown. */
@@ -217,23 +195,15 @@ static void wait_span_add(struct thread_state *s, const struct pending_wait *w)
 		s->last_wait_ns = w->end_ns;
 }
 
-int assemble_wait_flush(struct assemble *a, uint32_t thread)
+int assemble_wait_emit(struct assemble *a, uint32_t thread, const struct pending_wait *w, uint32_t *ret)
 {
-	struct thread_state *s = &a->threads[thread];
-	const struct pending_wait *w = &s->pending;
-	uint32_t wait, outside, op = a->m->threads[thread].op;
 	struct model_wait words = { 0 };
+	uint32_t wait, outside;
 	int r;
 
-	if (!w->active)
-		return 0;
-	s->pending.active = false;
-	if (w->blocked) {
-		s->wait = 0;
-		s->wait_seq = w->seq;
-	}
+	*ret = 0;
 	/* What is under an op without a place has none either. */
-	if (!op) {
+	if (!w->op) {
 		a->m->integrity.dropped_events++;
 		return 0;
 	}
@@ -244,7 +214,7 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 		r = model_wait_words_set(a->m, &words, &w->words);
 	if (r < 0)
 		return r == -ENOSPC ? 0 : r;
-	wait_span_add(s, w);
+	wait_span_add(&a->threads[thread], w);
 	a->m->waits[wait] = (struct model_wait){
 		.start_ns = assemble_relative(a, w->start_ns),
 		.end_ns = assemble_relative(a, w->end_ns),
@@ -252,7 +222,7 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 		.runnable_ns = (int64_t)w->runnable_ns,
 		.wake_ns = w->wake_ns ? assemble_relative(a, w->wake_ns) : -1,
 		.row = w->row,
-		.op = op,
+		.op = w->op,
 		.ident_id = w->ident, /* an index until targets.c makes it a string */
 		.thread = thread,
 		.waker = w->waker,
@@ -266,21 +236,95 @@ int assemble_wait_flush(struct assemble *a, uint32_t thread)
 		.ctx = w->ctx,
 		.clipped = w->clipped,
 	};
-	if (w->blocked)
-		s->wait = wait;
+	*ret = wait;
 	return 0;
 }
 
-/* Stacks that were due and could not be read. Who has no user memory, or no longer, owes no user stack. */
-static void stacks_count(struct assemble *a, uint32_t row, const struct wcbpf_interval *e)
+int assemble_wait_flush(struct assemble *a, uint32_t thread)
 {
-	bool kernel = e->flags & WCBPF_IV_KSTACK_FAILED;
-	bool user = (e->flags & WCBPF_IV_USTACK_FAILED) && !(e->flags & (WCBPF_IV_KTHREAD | WCBPF_IV_EXITING));
+	_cleanup_(freep) struct pending_wait *w = TAKE_PTR(a->threads[thread].pending);
+	uint32_t wait;
+	int r;
 
-	a->m->integrity.failed_kernel_stacks += kernel;
-	a->m->integrity.failed_user_stacks += user;
-	a->m->integrity.repeated_stack_losses += kernel && user;
-	a->rows[row].failed_n += kernel || user;
+	if (!w)
+		return 0;
+	if (w->blocked) {
+		a->threads[thread].wait = 0;
+		a->threads[thread].wait_seq = w->seq;
+	}
+	r = assemble_wait_emit(a, thread, w, &wait);
+	if (w->blocked && wait)
+		a->threads[thread].wait = wait;
+	return r;
+}
+
+int assemble_stretch_count(struct assemble *a, const struct stretch *x, uint32_t *ret_row)
+{
+	uint32_t row;
+
+	if (assemble_row_index(a, &x->key, x->resource, &row) < 0)
+		return -ENOMEM;
+	a->m->rows[row].count++;
+	a->m->rows[row].blocked_ns += x->blocked_ns;
+	a->m->rows[row].runnable_ns += x->runnable_ns;
+	a->m->integrity.recorded++;
+	a->m->integrity.failed_kernel_stacks += x->kstack_failed;
+	a->m->integrity.failed_user_stacks += x->ustack_failed;
+	a->m->integrity.repeated_stack_losses += x->kstack_failed && x->ustack_failed;
+	a->rows[row].failed_n += x->kstack_failed || x->ustack_failed;
+	*ret_row = row;
+	return 0;
+}
+
+/* A wait of its own, or more of the one before. */
+static int stretch_add(struct assemble *a, const struct strand *s, uint32_t thread, const struct stretch *x, uint32_t row)
+{
+	struct thread_state *t = &a->threads[thread];
+	struct place place = { .op = a->m->threads[thread].op };
+
+	if (!continues(t->pending, x)) {
+		if (assemble_wait_flush(a, thread) < 0)
+			return -ENOMEM;
+		if (s)
+			place = assemble_strand_place(a, s, 0);
+		t = &a->threads[thread];
+		t->pending = malloc(sizeof(*t->pending));
+		if (!t->pending)
+			return -ENOMEM;
+		*t->pending = assemble_pending_begin(x);
+		t->pending->op = place.dropped ? 0 : place.op;
+	}
+	assemble_pending_add(t->pending, x, row);
+	return 0;
+}
+
+int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x)
+{
+	struct call *waiting = assemble_strand_waiting(s);
+	bool taken = false;
+	uint32_t row;
+
+	if (waiting && assemble_held_take(s, waiting, x, &taken) < 0)
+		return -ENOMEM;
+	if (taken)
+		return 0;
+	if (!assemble_in_scope(a, s, thread)) {
+		a->m->integrity.out_of_scope++;
+		return 0;
+	}
+	if (assemble_stretch_count(a, x, &row) < 0)
+		return -ENOMEM;
+	/* Between its exit and its last switch a thread has no op any more: that time is in the totals alone. */
+	if (x->late)
+		return 0;
+	if (!thread) {
+		a->m->integrity.dropped_events++;
+		return 0;
+	}
+	if (stretch_add(a, s, thread, x, row) < 0)
+		return -ENOMEM;
+	/* Nothing comes after its thread's death or the recording's end. */
+	return x->last ? assemble_wait_flush(a, thread) : 0;
 }
 
 /*
@@ -296,6 +340,41 @@ static bool outlives_process(const struct assemble *a, const struct wcbpf_interv
 	       a->processes[a->m->threads[thread].process].exit_seen;
 }
 
+static void stretch_waker(const struct assemble *a, const struct wcbpf_interval *e, struct stretch *x)
+{
+	x->waker = waker_of(a, e, x);
+	x->ctx = (uint8_t)waker_ctx(e);
+	x->outcome = (uint8_t)wait_outcome(e);
+	if (x->waker || !is_woken_by_task(e))
+		return;
+	x->waker_pid = e->waker_tgid;
+	x->waker_tid = e->waker_tid;
+	memcpy(x->waker_comm, e->waker_comm, sizeof(x->waker_comm));
+}
+
+static int stretch_of(struct assemble *a, uint32_t thread, const struct wcbpf_interval *e, struct stretch *ret)
+{
+	struct stretch x = { .syscall = e->syscall, .timeout_ns = e->timeout_ns, .seq = e->seq };
+	bool user = !(e->flags & (WCBPF_IV_KTHREAD | WCBPF_IV_EXITING));
+
+	stretch_times(a, e, &x);
+	if (assemble_row_key(a, thread, e, &x.key, &x.resource, &x.ident) < 0)
+		return -ENOMEM;
+	x.same_call = e->flags & WCBPF_IV_SAME_CALL;
+	x.words.owner_tid = owner_of(a, a->m->threads[thread].process, e);
+	x.owner_unknown = x.words.owner_tid ? OWNER_UNKNOWN_NONE : (uint8_t)owner_unknown(e);
+	x.words.has_futex_val = assemble_futex_val(e, &x.words.futex_val);
+	x.clipped = e->flags & WCBPF_IV_BEGAN_BEFORE || e->out_ns < a->o.begin_ns ? CLIPPED_BEFORE : 0;
+	x.clipped |= e->flags & WCBPF_IV_OPEN_AT_END ? CLIPPED_AFTER : 0;
+	/* Who has no user memory, or no longer, owes no user stack. */
+	x.kstack_failed = e->flags & WCBPF_IV_KSTACK_FAILED;
+	x.ustack_failed = (e->flags & WCBPF_IV_USTACK_FAILED) && user;
+	x.last = e->flags & (WCBPF_IV_EXITED | WCBPF_IV_OPEN_AT_END);
+	stretch_waker(a, e, &x);
+	*ret = x;
+	return 0;
+}
+
 static int interval_use(struct assemble *a, const struct wcbpf_interval *e)
 {
 	bool late = outlives_process(a, e);
@@ -304,33 +383,26 @@ static int interval_use(struct assemble *a, const struct wcbpf_interval *e)
 		.to_ns = e->head.time_ns,
 		.dying = late || e->flags & (WCBPF_IV_EXITING | WCBPF_IV_EXITED),
 	};
-	struct piece p = piece_of(a, e);
 	char comm[WCBPF_COMM_LEN + 1] = { 0 };
-	uint32_t thread, row, ident;
+	struct strand *strand;
+	struct stretch x;
+	uint32_t thread;
 	struct thread_state *s;
 
 	memcpy(comm, e->comm, WCBPF_COMM_LEN);
 	span.comm = comm;
 	if (assemble_thread_for(a, e->tid, e->tgid, &span, &thread) < 0 ||
-	    assemble_thread_name(a, thread, e->comm) < 0 || assemble_row_of(a, thread, e, &row, &ident) < 0)
+	    assemble_thread_name(a, thread, e->comm) < 0 || stretch_of(a, thread, e, &x) < 0)
 		return -ENOMEM;
 	s = &a->threads[thread];
 	s->seen = true;
-	if (p.blocked && (!s->death_ns || e->out_ns < s->death_ns) && e->out_ns > s->block_ns)
+	if (x.blocked && (!s->death_ns || e->out_ns < s->death_ns) && e->out_ns > s->block_ns)
 		s->block_ns = e->out_ns;
-	if (!continues(&s->pending, e, &p) && assemble_wait_flush(a, thread) < 0)
+	x.late = e->flags & WCBPF_IV_EXITING || (late && e->out_ns >= s->death_ns);
+	strand = s->strand;
+	if (e->goid && !x.late && assemble_goroutine_blocks(a, e, &x, &strand, &thread) < 0)
 		return -ENOMEM;
-	a->m->rows[row].count++;
-	a->m->rows[row].blocked_ns += p.blocked_ns;
-	a->m->rows[row].runnable_ns += p.runnable_ns;
-	a->m->integrity.recorded++;
-	stacks_count(a, row, e);
-	/* Between its exit and its last switch a thread has no op any more: that time is in the totals alone. */
-	if (e->flags & WCBPF_IV_EXITING || (late && e->out_ns >= s->death_ns))
-		return 0;
-	pending_add(a, thread, e, &p, row, ident);
-	/* Nothing comes after its thread's death or the recording's end. */
-	return e->flags & (WCBPF_IV_EXITED | WCBPF_IV_OPEN_AT_END) ? assemble_wait_flush(a, thread) : 0;
+	return assemble_stretch_take(a, strand, thread, &x);
 }
 
 int assemble_interval(struct assemble *a, const struct wcbpf_interval *e)
@@ -382,10 +454,10 @@ int assemble_futex_result(struct assemble *a, const struct wcbpf_futex_result *e
 	/* No such wait: it was shorter than --min, or lost. */
 	if (!thread || a->m->threads[thread].pid != e->tgid)
 		return 0;
-	if (s->pending.active && s->pending.seq == e->seq) {
-		if (s->pending.blocked)
-			s->pending.outcome = (uint8_t)result_outcome(e->result, s->pending.outcome);
-		if (e->address && waitv_woken(a, e->address, &s->pending.ident) < 0)
+	if (s->pending && s->pending->seq == e->seq) {
+		if (s->pending->blocked)
+			s->pending->outcome = (uint8_t)result_outcome(e->result, s->pending->outcome);
+		if (e->address && waitv_woken(a, e->address, &s->pending->ident) < 0)
 			return -ENOMEM;
 		/* The call is over, nothing can extend it. */
 		return assemble_wait_flush(a, thread);
@@ -404,9 +476,9 @@ void assemble_wait_killed(struct assemble *a, uint32_t thread, uint64_t time_ns)
 	struct model_wait *w = &a->m->waits[s->wait];
 	int64_t death_ns = assemble_relative(a, time_ns);
 
-	if (s->pending.active && s->pending.blocked) {
-		if (s->pending.outcome == WAIT_INTERRUPTED && time_ns - s->pending.end_ns <= KILL_NS_MAX)
-			s->pending.outcome = WAIT_KILLED;
+	if (s->pending && s->pending->blocked) {
+		if (s->pending->outcome == WAIT_INTERRUPTED && time_ns - s->pending->end_ns <= KILL_NS_MAX)
+			s->pending->outcome = WAIT_KILLED;
 	} else if (s->wait && w->outcome == WAIT_INTERRUPTED && death_ns - w->end_ns <= (int64_t)KILL_NS_MAX) {
 		w->outcome = WAIT_KILLED;
 	}

@@ -100,7 +100,9 @@ Test(limits, damaged_events)
 	damaged += 6;
 	rig_finish(&rig, MS(10));
 	cr_expect_eq(rig.m->integrity.lost_samples, 1, "a sample is no interval");
-	cr_expect_eq(rig.m->integrity.lost_unprocessed, damaged - 1);
+	cr_expect_eq(rig.m->integrity.lost_ops, 1, "nor is a hit");
+	cr_expect_eq(rig.m->integrity.lost_go_events, 3);
+	cr_expect_eq(rig.m->integrity.lost_unprocessed, damaged - 5);
 	cr_expect_eq(rig.m->thread_n, 1, "nothing came of them");
 	cr_expect_eq(rig.m->wait_n, 1);
 }
