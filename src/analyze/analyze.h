@@ -35,7 +35,8 @@ struct analyze_filter {
 /*
  * Waits in which a thread is parked until there is work for it: for a request
  * (condition variable, epoll, poll, accept, signal), for the end of what it
- * started (child, join), for leave to go on (stopped). They are long in any
+ * started (child, join), for leave to go on (stopped); in Go programs what the
+ * runtime's own goroutines and its threads without one do. They are long in any
  * healthy server and would drown locks and I/O. A sleep is none: nobody but
  * the clock ends it, so it is time lost; a poll that ran into its time limit is
  * a sleep too.
@@ -48,7 +49,7 @@ struct analyze_time {
 	uint64_t lifetime_ns, oncpu_ns, runnable_ns, blocked_ns, lost_ns;
 	uint64_t by_reason_ns[REASON_MAX]; /* blocked (REASON_CPU: runnable) */
 	uint64_t count_by_reason[REASON_MAX];
-	size_t thread_n, process_n;
+	size_t thread_n, process_n; /* goroutines are no threads */
 };
 void analyze_time(const struct model *m, struct analyze_time *ret);
 /* The same of what passes the filter (NULL: all); its idle member is ignored. 0, -ENOMEM. */

@@ -16,6 +16,8 @@ static const char *word_of(const struct model *m, const struct model_row *row, e
 {
 	uint32_t stack = side == STACK_USER ? row->ustack : row->kstack;
 
+	if (row->parked && !stack)
+		return NULL;
 	if (stack && stack < m->stack_n && m->stacks[stack].resolved)
 		return strtab_str(m->strings, m->stacks[stack].ended_id);
 	if (stack)

@@ -14,6 +14,9 @@ static enum row_idle row_idle(const struct model *m, const struct model_row *row
 					     "sigwait", "signalfd", "inotify", "fanotify", "stopped", "traced", "frozen" };
 	const char *kind = strtab_str(m->strings, row->kind_id);
 
+	/* Go's runtime waits for work, however: its workers, and threads that have no goroutine to run. */
+	if (strcmp(kind, "go_idle") == 0 || strcmp(kind, "go_scheduler") == 0)
+		return ROW_IDLE;
 	if (row->reason == REASON_CPU || row->reason == REASON_SLEEP)
 		return ROW_BUSY;
 	if (strcmp(kind, "poll") == 0 || strcmp(kind, "select") == 0)
@@ -87,7 +90,7 @@ bool filter_wait(const struct filter *x, const struct model_wait *w)
 		return false;
 	/* A name is that of its time, so it is the row's, not the thread's last. */
 	return number_passes(f->pids, f->pid_n, w->thread ? t->pid : o->pid) &&
-	       number_passes(f->tids, f->tid_n, w->thread ? t->tid : o->tid) &&
+	       number_passes(f->tids, f->tid_n, model_wait_words(x->m, w).tid ?: w->thread ? t->tid : o->tid) &&
 	       (!f->comm || strcmp(f->comm, strtab_str(x->m->strings, x->m->rows[w->row].comm_id)) == 0);
 }
 

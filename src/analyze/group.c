@@ -108,6 +108,8 @@ static int thread_name_intern(struct model *m, uint32_t thread, uint32_t *ret)
 {
 	const struct model_thread *t = &m->threads[thread];
 
+	if (t->goid)
+		return name_intern(m, ret, "%s (goroutine %" PRIu64 ")", strtab_str(m->strings, t->comm_id), t->goid);
 	return name_intern(m, ret, "%s (tid %" PRIu32 ")", strtab_str(m->strings, t->comm_id), t->tid);
 }
 

@@ -15,7 +15,7 @@
 static void reason_add(struct analyze_time *t, const struct model_row *row, uint64_t count, uint64_t blocked_ns,
 		       uint64_t runnable_ns)
 {
-	if (row->reason >= REASON_MAX)
+	if (row->reason >= REASON_MAX || row->parked)
 		return;
 	t->by_reason_ns[row->reason] += row->reason == REASON_CPU ? runnable_ns : blocked_ns;
 	t->count_by_reason[row->reason] += count;
@@ -25,8 +25,11 @@ static void reason_add(struct analyze_time *t, const struct model_row *row, uint
 	}
 }
 
+/* Goroutines' lives are no thread's time: what they do on a thread is in that one's account. */
 static void thread_add(struct analyze_time *ret, const struct model_thread *t)
 {
+	if (t->goid)
+		return;
 	ret->thread_n++;
 	if (!t->has_totals)
 		return;
@@ -72,7 +75,7 @@ int analyze_time_filtered(const struct model *m, const struct analyze_filter *f,
 	for (size_t i = 1; i < m->thread_n; i++) {
 		const struct model_thread *t = &m->threads[i];
 
-		if (!filter_thread(&x, t))
+		if (t->goid || !filter_thread(&x, t))
 			continue;
 		thread_add(&time, t);
 		if (map_put(processes, t->process ? t->process : UINT64_C(1) << 32 | t->pid, 1) < 0)

@@ -57,6 +57,8 @@ static int rows_pay(struct wall *w)
 					       .ustack = r->ustack, .count = r->count, .ns = r->blocked_ns,
 					       .state = ANALYZE_BLOCKED };
 
+		if (r->parked)
+			continue;
 		if (pay(w, &piece) < 0)
 			return -ENOMEM;
 		piece.ns = r->runnable_ns;
@@ -147,7 +149,7 @@ static int purses_fill(struct wall *w)
 	for (size_t i = 1; i < m->thread_n; i++) {
 		const struct model_thread *t = &m->threads[i];
 
-		w->purses[i].left_ns = t->end_ns > t->begin_ns ? (uint64_t)(t->end_ns - t->begin_ns) : 0;
+		w->purses[i].left_ns = !t->goid && t->end_ns > t->begin_ns ? (uint64_t)(t->end_ns - t->begin_ns) : 0;
 	}
 	for (size_t i = 1; i < m->sample_n; i++)
 		w->purses[m->samples[i].thread].oncpu.count += m->samples[i].count;

@@ -97,7 +97,7 @@ void ending_print(const struct ending *e)
 	log_warning("%s%s%s%s%s  %s  %s, %s, %s", e->what, how, e->reason ? "  (" : "",
 		    e->reason ? e->reason : "", e->reason ? ")" : "", wording_duration((uint64_t)m->end_ns).text,
 		    wording_counted(m->wait_n - 1, "wait", NULL).text,
-		    wording_counted(m->thread_n - 1, "thread", NULL).text,
+		    wording_counted(m->thread_n - m->goroutine_n - 1, "thread", NULL).text,
 		    wording_counted(m->process_n - 1, "process", "processes").text);
 	if (!anything_blocked(m))
 		log_warning("%s", e->no_rows_reason);

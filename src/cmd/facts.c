@@ -64,11 +64,11 @@ static void no_rows_word(struct facts *f, const struct model *m)
 	const struct model_integrity *i = &m->integrity;
 	const struct wording attempted = wording_count(i->attempted);
 
-	if (i->attempted == 0 && m->thread_n <= 1)
+	if (i->attempted == 0 && m->thread_n <= m->goroutine_n + 1)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing matched: no thread of the target was seen");
 	else if (i->attempted == 0)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing blocked: %s seen, and no interval off the CPU",
-			 wording_counted(m->thread_n - 1, "thread", NULL).text);
+			 wording_counted(m->thread_n - m->goroutine_n - 1, "thread", NULL).text);
 	else if (i->below_min == i->attempted)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing matched: all %s intervals were shorter than --min",
 			 attempted.text);

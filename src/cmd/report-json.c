@@ -228,6 +228,7 @@ static void open_write(const struct report *r, struct json *j)
 		json_begin_object(j);
 		json_kv_uint(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
 		json_kv_uint(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+		json_kv_uint_nz(j, "goid", m->threads[w->thread].goid);
 		json_kv_string(j, "thread_name", strtab_str(m->strings, row->comm_id));
 		json_kv_string(j, "reason", wait_reason_name(row->reason));
 		json_kv_string(j, "wait_kind", strtab_str(m->strings, row->kind_id));

@@ -84,7 +84,7 @@ static int threads_list(struct report *r)
 	for (size_t i = 1; i < r->m->thread_n; i++) {
 		const struct model_thread *t = &r->m->threads[i];
 
-		if (number_passes(o->pids, o->pid_n, t->pid) && number_passes(o->tids, o->tid_n, t->tid) &&
+		if (!t->goid && number_passes(o->pids, o->pid_n, t->pid) && number_passes(o->tids, o->tid_n, t->tid) &&
 		    (!o->comm || strcmp(o->comm, strtab_str(r->m->strings, t->comm_id)) == 0))
 			r->threads[r->thread_n++] = (uint32_t)i;
 	}

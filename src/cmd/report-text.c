@@ -179,7 +179,7 @@ static void below_min_print(const struct page *p)
 	for (size_t i = 1; i < m->thread_n; i++)
 		threads_ns += m->threads[i].blocked_ns + m->threads[i].runnable_ns;
 	for (size_t i = 1; i < m->row_n; i++)
-		rows_ns += m->rows[i].blocked_ns + m->rows[i].runnable_ns;
+		rows_ns += m->rows[i].parked ? 0 : m->rows[i].blocked_ns + m->rows[i].runnable_ns;
 	/* With other things missing the difference would be theirs too. */
 	if (threads_ns > rows_ns && !m->integrity.dropped_events && !p->r->problem.message[0])
 		fprintf(p->f, ": their %s are in the wall time only", time_of(threads_ns - rows_ns).text);
@@ -561,7 +561,7 @@ static void stacks_print(const struct page *p)
 static const char *tid_name(const struct model *m, uint32_t tid)
 {
 	for (size_t i = m->thread_n - 1; i > 0; i--) {
-		if (m->threads[i].tid == tid)
+		if (m->threads[i].tid == tid && !m->threads[i].goid)
 			return strtab_str(m->strings, m->threads[i].comm_id);
 	}
 	return "not recorded";
@@ -577,7 +577,10 @@ static void open_wait_print(const struct page *p, const struct model_wait *w)
 
 	fprintf(p->f, "%10s %s ", longest_of((uint64_t)w->blocked_ns, true).text, analyze_wait_is_idle(m, w) ? "*" : " ");
 	used += report_name_print(p->f, strtab_str(m->strings, row->comm_id), 20);
-	used += (unsigned)fprintf(p->f, " (tid %" PRIu32 ")  ", tid);
+	if (m->threads[w->thread].goid)
+		used += (unsigned)fprintf(p->f, " (goroutine %" PRIu64 ")  ", m->threads[w->thread].goid);
+	else
+		used += (unsigned)fprintf(p->f, " (tid %" PRIu32 ")  ", tid);
 	awaited_print(p->r, p->f, row->reason, row->kind_id, analyze_awaited_name(m, w), p->columns - used);
 	if (owner_tid) {
 		fprintf(p->f, "  held by tid %" PRIu32 " (", owner_tid);

@@ -48,7 +48,8 @@ static int map_tally(const struct model *m, enum stack_side side, struct tally *
 		const struct model_row *r = &m->rows[i];
 		int err;
 
-		if (!row_blocked(r))
+		/* A goroutine that doesn't run is in no kernel function. */
+		if (!row_blocked(r) || (r->parked && side == STACK_KERNEL))
 			continue;
 		text_clear(&body);
 		append_body(&body, m, row_stack(r, side), side);

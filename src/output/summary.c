@@ -167,6 +167,9 @@ static void write_reasons(struct json *j, const struct model *m)
 		const struct model_row *r = &m->rows[i];
 		enum wait_reason reason = r->reason < REASON_MAX ? r->reason : REASON_OTHER;
 
+		/* Goroutines that don't run keep no thread from running. */
+		if (r->parked)
+			continue;
 		sums[reason].count += r->count;
 		sums[reason].blocked_ns += r->blocked_ns;
 		sums[reason].runnable_ns += r->runnable_ns;
@@ -229,14 +232,17 @@ static int by_lifetime(const void *pa, const void *pb)
 static int write_threads(struct json *j, const struct model *m, size_t n_max)
 {
 	_cleanup_(freep) const struct model_thread **threads = calloc(m->thread_n, sizeof(*threads));
-	size_t n = m->thread_n - 1;
+	size_t n = 0;
 
 	if (!threads)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		threads[i] = &m->threads[i + 1];
+	for (size_t i = 1; i < m->thread_n; i++) {
+		if (!m->threads[i].goid)
+			threads[n++] = &m->threads[i];
+	}
 	qsort(threads, n, sizeof(*threads), by_lifetime);
 	json_kv_uint(j, "thread_count", n);
+	json_kv_uint_nz(j, "goroutine_count", m->goroutine_n);
 	json_key(j, "threads");
 	json_begin_array(j);
 	for (size_t i = 0; i < n && i < n_max; i++)
@@ -322,7 +328,8 @@ static void write_wall(struct json *j, const struct output_job *job)
 	int64_t lifetime_ns = 0;
 
 	for (size_t i = 1; i < job->m->thread_n; i++)
-		lifetime_ns += job->m->threads[i].end_ns - job->m->threads[i].begin_ns;
+		lifetime_ns += job->m->threads[i].goid ? 0 :
+			       job->m->threads[i].end_ns - job->m->threads[i].begin_ns;
 	for (size_t i = 0; i < job->piece_n; i++)
 		sums_ns[job->pieces[i].state] += job->pieces[i].ns;
 	json_key(j, "wall");
