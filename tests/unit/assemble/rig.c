@@ -191,6 +191,29 @@ void rig_stack(struct rig *r, enum stack_side side, uint64_t id, const char *fra
 	cr_assert_eq(model_stack_set(r->m, stack, "complete", list, n), 0);
 }
 
+/* Not the op of a process, one of its programs, a thread or a goroutine. */
+static bool is_of_point(const struct model *m, size_t op)
+{
+	if (m->ops[op].kind == OP_EXEC_PHASE && m->ops[m->ops[op].parent].kind == OP_EXEC &&
+	    !is_of_point(m, m->ops[op].parent))
+		return false;
+	for (size_t i = 1; i < m->process_n; i++) {
+		if (m->processes[i].op == op)
+			return false;
+	}
+	for (size_t i = 1; i < m->thread_n; i++) {
+		if (m->threads[i].op == op)
+			return false;
+	}
+	return true;
+}
+
+/* A wait whose target its profile names may be abandoned, as in the engine's own dumps. */
+static bool has_word_of_profile(const struct model *m, const struct model_wait *w)
+{
+	return m->rows[w->row].reason <= REASON_SERVICE || m->rows[w->row].reason == REASON_OTHER;
+}
+
 static void check_ops(const struct model *m)
 {
 	for (size_t i = 1; i < m->op_n; i++) {
@@ -200,12 +223,15 @@ static void check_ops(const struct model *m)
 		cr_assert(op->id == i && op->parent < m->op_n && op->parent != i, "op %zu", i);
 		cr_assert(op->class_id < strtab_n(m->strings) && op->ident_id < strtab_n(m->strings), "op %zu", i);
 		cr_assert(op->client_id < strtab_n(m->strings) && op->meta_id < strtab_n(m->strings), "op %zu", i);
-		cr_assert(op->kind < OP_KIND_MAX && op->work == WORK_USER, "op %zu", i);
+		cr_assert(op->kind < OP_KIND_MAX && op->work < WORK_TYPE_MAX, "op %zu", i);
 		if (op->open)
 			cr_assert(op->end_ns == m->end_ns && (op->clipped & CLIPPED_AFTER), "op %zu", i);
-		if (op->kind == OP_EXEC)
+		if (op->kind == OP_EXEC && !is_of_point(m, i))
 			cr_assert_eq(op->parent, 0);
-		if (op->parent)
+		if (op->unwound)
+			cr_assert(op->outcome == OUTCOME_CANCELED && !op->open, "op %zu", i);
+		/* What was begun by an op of a choke point may outlast it. */
+		if (op->parent && !is_of_point(m, i) && !is_of_point(m, op->parent))
 			cr_assert(op->start_ns >= m->ops[op->parent].start_ns && op->end_ns <= m->ops[op->parent].end_ns,
 				  "op %zu outlasts its parent", i);
 	}
@@ -232,11 +258,13 @@ static void check_waits(const struct model *m)
 		cr_assert(w->thread && w->thread < m->thread_n && w->waker < m->thread_n, "wait %zu", i);
 		cr_assert(w->target < m->op_n && w->ident_id < strtab_n(m->strings), "wait %zu", i);
 		cr_assert(w->wake_ns == -1 || (w->wake_ns >= w->start_ns && w->wake_ns <= w->end_ns), "wait %zu", i);
-		if (w->target) /* else readers drop it as abandoned */
+		cr_assert(w->target == 0 || w->target != w->op, "wait %zu", i);
+		if (w->target && !has_word_of_profile(m, w)) /* else readers drop it as abandoned */
 			cr_assert(m->ops[w->target].end_ns <= w->end_ns + 1000000 && !m->ops[w->target].open, "wait %zu", i);
 		cr_assert(w->start_ns >= m->ops[w->op].start_ns && w->end_ns <= m->ops[w->op].end_ns, "wait %zu", i);
-		cr_assert(w->waker == 0 || w->outside_waker == 0, "wait %zu", i);
-		cr_assert(w->outside_waker < m->waker_n && w->owner_unknown < OWNER_UNKNOWN_MAX, "wait %zu", i);
+		cr_assert(model_wait_waker_op(m, w) < m->op_n, "wait %zu", i);
+		cr_assert(w->waker || w->outside_waker < m->waker_n, "wait %zu", i);
+		cr_assert( w->owner_unknown < OWNER_UNKNOWN_MAX, "wait %zu", i);
 		cr_assert(model_wait_words(m, w).owner_tid == 0 || w->owner_unknown == 0, "wait %zu", i);
 		cr_assert(w->ctx < WAKER_CTX_MAX && w->outcome < WAIT_OUTCOME_MAX, "wait %zu", i);
 	}
@@ -252,10 +280,12 @@ void rig_finish(struct rig *r, uint64_t end_ns)
 	check_ops(m);
 	check_waits(m);
 	for (size_t i = 1; i < m->row_n; i++) {
+		cr_assert(m->rows[i].reason < REASON_MAX && m->rows[i].kind_id < strtab_n(m->strings), "row %zu", i);
+		if (m->rows[i].parked)
+			continue;
 		count += m->rows[i].count;
 		blocked += m->rows[i].blocked_ns;
 		runnable += m->rows[i].runnable_ns;
-		cr_assert(m->rows[i].reason < REASON_MAX && m->rows[i].kind_id < strtab_n(m->strings), "row %zu", i);
 	}
 	cr_assert_eq(count, r->row_count);
 	cr_assert_eq(count, m->integrity.recorded);
@@ -268,6 +298,19 @@ void rig_finish(struct rig *r, uint64_t end_ns)
 
 		cr_assert(t->begin_ns >= 0 && t->begin_ns <= t->end_ns && t->end_ns <= m->end_ns, "thread %zu", i);
 		cr_assert(t->process && t->process < m->process_n, "thread %zu", i);
+		cr_assert(t->comm_id < strtab_n(m->strings) && t->op < m->op_n, "thread %zu", i);
+	}
+	for (size_t i = 1; i < m->span_n; i++)
+		cr_assert(m->spans[i].op && m->spans[i].op < m->op_n, "span %zu", i);
+	if (m->event_cap)
+		cr_assert(model_event_n(m) <= m->event_cap);
+	for (size_t i = 1; i < m->op_n; i++) {
+		/* Parents don't go in circles. */
+		uint32_t op = (uint32_t)i, steps = 0;
+
+		while (op && steps++ <= m->op_n)
+			op = m->ops[op].parent;
+		cr_assert_eq(op, 0, "op %zu", i);
 	}
 }
 
