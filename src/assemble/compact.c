@@ -30,23 +30,23 @@ static void compaction_done(struct compaction *c)
 static bool is_needed(const struct assemble *a)
 {
 	for (size_t i = 1; i < a->m->op_n; i++) {
-		uint32_t flags = a->ops[i].flags;
-
-		if (flags & OP_REMOVED || (flags & (OP_UNDECIDED | OP_MATCHES)) == OP_UNDECIDED)
+		if (a->ops[i].flags & (OP_REMOVED | OP_UNDECIDED))
 			return true;
 	}
 	return false;
 }
 
+/* Ops of processes and threads stay; a goroutine's hangs below what began it. */
 static bool is_outside(const struct compaction *c, uint32_t op)
 {
 	const struct assemble *a = c->a;
-	uint32_t flags = a->ops[op].flags, parent = a->m->ops[op].parent;
+	uint32_t parent = a->m->ops[op].parent;
 
-	if (flags & OP_MATCHES)
+	if (!a->scope || a->ops[op].flags & OP_MATCHES)
 		return false;
-	/* Ops of processes and threads stay; a goroutine's hangs below what began it. */
-	return flags & OP_UNDECIDED || c->outside[parent];
+	if (!a->ops[op].thread)
+		return a->ops[parent].thread && c->outside[parent];
+	return !a->ops[parent].thread || c->outside[parent];
 }
 
 static void ops_move(struct compaction *c)

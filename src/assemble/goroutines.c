@@ -277,8 +277,10 @@ int assemble_strand_thread(struct assemble *a, struct strand *s, uint64_t time_n
 		g->begin_ns = g->begin_ns < time_ns ? g->begin_ns : time_ns;
 		if (VEC_RESERVE(a->threads, a->thread_cap, a->m->thread_n + 1) < 0)
 			return -ENOMEM;
-		r = model_goroutine_add(a->m, g->goid, &thread);
-		g->no_place = r == -ENOSPC;
+		/* With its op: one without the other is no use. */
+		g->no_place = !model_has_places(a->m, MODEL_GOROUTINE_PLACES + 1);
+		a->m->integrity.dropped_events += g->no_place;
+		r = g->no_place ? -ENOSPC : model_goroutine_add(a->m, g->goid, &thread);
 		if (r == 0)
 			r = entry_fill(a, g, thread);
 		if (r < 0 && r != -ENOSPC)

@@ -247,7 +247,6 @@ static int rows_count(struct assemble *a, const struct held *x, const struct cal
 			return -ENOMEM;
 		/* It counted one. */
 		a->m->rows[row].count += x->counts[i] - 1;
-		a->m->integrity.recorded += x->counts[i] - 1;
 		if (i + 1 == x->sum.row)
 			longest = row;
 	}
@@ -344,7 +343,6 @@ static int replay(struct assemble *a, struct strand *s, const struct call *c)
 		if (assemble_stretch_count(a, &x->folded[i], &row) < 0)
 			return -ENOMEM;
 		a->m->rows[row].count += x->counts[i] - 1;
-		a->m->integrity.recorded += x->counts[i] - 1;
 		longest = i + 1 == sum.row ? row : longest;
 	}
 	if (longest) {
@@ -355,7 +353,7 @@ static int replay(struct assemble *a, struct strand *s, const struct call *c)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < x->kept_n; i++) {
-		if (assemble_stretch_take(a, s, s->thread, &x->kept[i]) < 0)
+		if (assemble_stretch_put(a, s, s->thread, &x->kept[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -78,7 +78,7 @@ int assemble_link_seed(struct assemble *a, uint32_t process, const struct assemb
 	s->seed_parent_pid = seed->parent_pid;
 	s->seed_parent_start_ns = seed->parent_start_time_ns;
 	/* Nothing is dropped yet: the parent may not be of the recording. */
-	if (!a->m->processes[process].op || !model_has_place(a->m))
+	if (!a->m->processes[process].op || !model_has_places(a->m, 1))
 		return 0;
 	return link_make(a, 0, process, seed->now_ns);
 }

@@ -171,24 +171,32 @@ static struct place place_of(const struct assemble *a, const struct hit *h)
 /* An op that begins now, if it is to be recorded: *ret_kind says what became of it. */
 static int op_begin(struct assemble *a, struct hit *h, const struct hit_values *v, struct call *ret)
 {
-	struct place place = place_of(a, h);
 	enum scope_verdict verdict = SCOPE_YES;
-	uint32_t op;
+	bool in_scope = place_of(a, h).in_scope;
+	struct place place;
+	uint32_t op, thread;
 
 	ret->kind = CALL_LEFT_OUT;
 	if (only_ask(h->point, v, h->point->acts_at_exit) == ONLY_NO)
 		return 0;
-	if (a->scope && !place.in_scope && assemble_scope_ask(a, h->point, v, &verdict) < 0)
+	if (a->scope && assemble_scope_ask(a, h->point, v, &verdict) < 0)
 		return -ENOMEM;
-	if (verdict == SCOPE_NO)
+	if (verdict == SCOPE_NO && !in_scope)
 		return 0;
+	/* A goroutine's entry first: then it has an op of its own to hang below. */
+	if (assemble_strand_thread(a, h->strand, h->time_ns, &thread) < 0)
+		return -ENOMEM;
+	place = place_of(a, h);
 	if (op_make(a, h, &place, v, &op) < 0)
 		return -ENOMEM;
 	ret->kind = op ? CALL_OP : CALL_DROPPED;
 	ret->op = op;
 	ret->in_scope = true;
-	if (op && a->scope && !place.in_scope)
-		a->ops[op].flags |= verdict == SCOPE_LATER ? OP_UNDECIDED : OP_MATCHES;
+	/* Not below an op that is in scope, but in scope: by its process. */
+	if (op && a->scope && (verdict == SCOPE_YES || (in_scope && !a->ops[place.op].thread)))
+		a->ops[op].flags |= OP_MATCHES;
+	else if (op && verdict == SCOPE_LATER)
+		a->ops[op].flags |= OP_UNDECIDED;
 	return 0;
 }
 
@@ -320,7 +328,11 @@ static int wait_begin(struct assemble *a, struct hit *h, const struct hit_values
 	struct place place = assemble_strand_place(a, h->strand, h->depth);
 	bool wanted = only_ask(h->point, v, false) != ONLY_NO && (!a->scope || place.in_scope);
 	struct call *c;
+	uint32_t thread;
 
+	if (wanted && assemble_strand_thread(a, h->strand, h->time_ns, &thread) < 0)
+		return -ENOMEM;
+	place = assemble_strand_place(a, h->strand, h->depth);
 	if (assemble_strand_push(h, wanted ? CALL_WAIT : CALL_LEFT_OUT, &c) < 0)
 		return -ENOMEM;
 	c->in_scope = place.in_scope;

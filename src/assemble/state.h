@@ -157,8 +157,8 @@ struct ident {
 enum op_flags {
 	OP_ASIDE = 1 << 0,     /* of no strand's stack: of a BEGIN with a key, or a phase of a hosted execution */
 	OP_REMOVED = 1 << 1,   /* its point's `only` said no at the exit: what is under it is its parent's */
-	OP_MATCHES = 1 << 2,   /* --only */
-	OP_UNDECIDED = 1 << 3, /* --only: in only if it matches, with what is under it */
+	OP_MATCHES = 1 << 2,   /* --only, or is in scope by its process */
+	OP_UNDECIDED = 1 << 3, /* whether it matches shows at its exit */
 };
 
 /* Of each op of the model, same index. */

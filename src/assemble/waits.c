@@ -267,7 +267,6 @@ int assemble_stretch_count(struct assemble *a, const struct stretch *x, uint32_t
 	a->m->rows[row].count++;
 	a->m->rows[row].blocked_ns += x->blocked_ns;
 	a->m->rows[row].runnable_ns += x->runnable_ns;
-	a->m->integrity.recorded++;
 	a->m->integrity.failed_kernel_stacks += x->kstack_failed;
 	a->m->integrity.failed_user_stacks += x->ustack_failed;
 	a->m->integrity.repeated_stack_losses += x->kstack_failed && x->ustack_failed;
@@ -298,7 +297,7 @@ static int stretch_add(struct assemble *a, const struct strand *s, uint32_t thre
 	return 0;
 }
 
-int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x)
+int assemble_stretch_put(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x)
 {
 	struct call *waiting = assemble_strand_waiting(s);
 	bool taken = false;
@@ -308,10 +307,6 @@ int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread,
 		return -ENOMEM;
 	if (taken)
 		return 0;
-	if (!assemble_in_scope(a, s, thread)) {
-		a->m->integrity.out_of_scope++;
-		return 0;
-	}
 	if (assemble_stretch_count(a, x, &row) < 0)
 		return -ENOMEM;
 	/* Between its exit and its last switch a thread has no op any more: that time is in the totals alone. */
@@ -325,6 +320,20 @@ int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread,
 		return -ENOMEM;
 	/* Nothing comes after its thread's death or the recording's end. */
 	return x->last ? assemble_wait_flush(a, thread) : 0;
+}
+
+int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x)
+{
+	bool in_scope = assemble_in_scope(a, s, thread);
+	/* A goroutine that doesn't run is no thread's interval. */
+	uint64_t n = x->key.go_reason ? 0 : 1;
+	int r = in_scope ? assemble_stretch_put(a, s, thread, x) : 0;
+
+	if (r == 0 && in_scope)
+		a->m->integrity.recorded += n;
+	else if (r == 0)
+		a->m->integrity.out_of_scope += n;
+	return r;
 }
 
 /*

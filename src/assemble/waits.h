@@ -33,8 +33,10 @@ struct stretch {
 };
 
 struct strand;
-/* Into the wait that it is of. strand NULL: nothing is open on it; thread 0: it has no place. 0, -ENOMEM. */
+/* Into the wait that it is of, if in scope. strand NULL: nothing is open on it; thread 0: it has no place. 0, -ENOMEM. */
 int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x);
+/* The same of one that has been taken before, and came back. */
+int assemble_stretch_put(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x);
 /* Into the totals of its row. 0, -ENOMEM. */
 int assemble_stretch_count(struct assemble *a, const struct stretch *x, uint32_t *ret_row);
 

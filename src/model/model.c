@@ -98,14 +98,15 @@ size_t model_event_n(const struct model *m)
 	return m->op_n + m->wait_n + m->link_n + m->span_n - 4;
 }
 
-bool model_has_place(const struct model *m)
+bool model_has_places(const struct model *m, size_t n)
 {
-	return !m->event_cap || model_event_n(m) + 3 * m->goroutine_n < m->event_cap;
+	return !m->event_cap || model_event_n(m) + MODEL_GOROUTINE_PLACES * m->goroutine_n + n <= m->event_cap;
 }
 
-static bool event_has_place(struct model *m)
+/* Counts those that have none. */
+static bool event_has_places(struct model *m, size_t n)
 {
-	if (model_has_place(m))
+	if (model_has_places(m, n))
 		return true;
 	m->integrity.dropped_events++;
 	return false;
@@ -113,17 +114,17 @@ static bool event_has_place(struct model *m)
 
 int model_op_add(struct model *m, uint32_t *ret)
 {
-	return event_has_place(m) ? APPEND(m, op, ret) : -ENOSPC;
+	return event_has_places(m, 1) ? APPEND(m, op, ret) : -ENOSPC;
 }
 
 int model_wait_add(struct model *m, uint32_t *ret)
 {
-	return event_has_place(m) ? APPEND(m, wait, ret) : -ENOSPC;
+	return event_has_places(m, 1) ? APPEND(m, wait, ret) : -ENOSPC;
 }
 
 int model_link_add(struct model *m, uint32_t *ret)
 {
-	return event_has_place(m) ? APPEND(m, link, ret) : -ENOSPC;
+	return event_has_places(m, 1) ? APPEND(m, link, ret) : -ENOSPC;
 }
 
 int model_row_add(struct model *m, uint32_t *ret)
@@ -140,13 +141,13 @@ int model_thread_add(struct model *m, uint32_t *ret)
 
 int model_span_add(struct model *m, uint32_t *ret)
 {
-	return event_has_place(m) ? APPEND(m, span, ret) : -ENOSPC;
+	return event_has_places(m, 1) ? APPEND(m, span, ret) : -ENOSPC;
 }
 
 int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret)
 {
 	uint32_t thread;
-	int r = event_has_place(m) ? APPEND(m, thread, &thread) : -ENOSPC;
+	int r = event_has_places(m, MODEL_GOROUTINE_PLACES) ? APPEND(m, thread, &thread) : -ENOSPC;
 
 	if (r < 0)
 		return r;

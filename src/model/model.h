@@ -292,7 +292,8 @@ int model_link_add(struct model *m, uint32_t *ret);
 int model_row_add(struct model *m, uint32_t *ret);
 int model_span_add(struct model *m, uint32_t *ret);
 int model_thread_add(struct model *m, uint32_t *ret);
-/* A thread entry, with its goid set. It takes three places, what it costs: programs may have as many as events. */
+/* A thread entry, with its goid set. It takes places too, as many as it costs: programs may have as many as events. */
+#define MODEL_GOROUTINE_PLACES 3
 int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret);
 int model_sample_add(struct model *m, uint32_t *ret);
 int model_process_add(struct model *m, uint32_t *ret);
@@ -320,8 +321,8 @@ struct model_wait_words model_wait_words(const struct model *m, const struct mod
 /* Gives a stack its frames (copied) and how it ended. 0, -ENOMEM. */
 int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n);
 
-/* Is there a place in the event cap? */
-bool model_has_place(const struct model *m);
+/* Are there n places in the event cap? */
+bool model_has_places(const struct model *m, size_t n);
 /* Ops, waits, links and spans that the dump will hold. */
 size_t model_event_n(const struct model *m);
 /* Intervals whose record or stack was lost: the N of the lane's WARNING line. */
