@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* Names with wildcards: of files and of functions in all the forms that languages give them. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "probe/source.h"
+
+/* ---- files ---- */
+
+enum file_pattern_kind {
+	FILE_ANY,     /* "*" */
+	FILE_PROGRAM, /* "program": the process's executable */
+	FILE_NAME,    /* the last component: "libc" also for libc.so.6 and libc-2.31.so; with wildcards */
+	FILE_PATH,    /* has a slash: the whole path, with wildcards */
+};
+struct file_pattern {
+	enum file_pattern_kind kind;
+	const char *text;
+};
+struct file_patterns {
+	struct file_pattern *v;
+	size_t n;
+};
+/* "libc | libpthread | program". -EINVAL: told. -ENOMEM. */
+int file_patterns_parse(struct source *s, const char *text, struct file_patterns *ret);
+bool file_patterns_match(const struct file_patterns *p, const char *path, bool is_program);
+
+/* ---- functions ---- */
+
+/*
+ * `*` stands for any characters and `?` for one, but for the star of Go's
+ * receivers, "(*T)", and of operators, "\*": these are themselves.
+ */
+struct symbol_pattern {
+	const char *text; /* without version */
+	const char *version; /* NULL: any */
+	bool wildcards;
+	const char *needle; /* occurs in every mangled name of what it matches; NULL: none known */
+	unsigned int line;
+};
+int symbol_pattern_parse(struct source *s, const char *text, struct symbol_pattern *ret);
+/*
+ * A name as the symbol table has it. Of Go functions the same package below a vendor/ folder is the same.
+ */
+bool symbol_pattern_match(const struct symbol_pattern *p, const char *name, bool go);
+/* The same for a demangled C++ or Rust name: with its parameters, or without if the pattern has none; Rust's hash is left out. */
+bool symbol_pattern_match_readable(const struct symbol_pattern *p, const char *demangled);
+/* How a demangled name is shown: without parameters and hash. malloc'd, NULL: no memory. */
+char *symbol_plain(const char *demangled);

@@ -1,0 +1,3 @@
+about = Go: goroutines, net/http
+[op serve]
+symbol = net/http.(*conn).serve
