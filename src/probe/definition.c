@@ -251,6 +251,11 @@ static int read_stack(struct making *m, const char *value)
 	return yes_or_no(m->source, "stack", value, &m->d->takes_stack);
 }
 
+static int read_optional(struct making *m, const char *value)
+{
+	return yes_or_no(m->source, "optional", value, &m->d->optional);
+}
+
 static const struct key {
 	const char *name;
 	key_reader *read;
@@ -283,6 +288,7 @@ static const struct key {
 	{"contended", read_contended, IN_WAIT},
 	{"only", read_only, IN_ALL},
 	{"stack", read_stack, IN_ALL},
+	{"optional", read_optional, IN_ALL},
 };
 #define KEY_N (sizeof(keys) / sizeof(*keys))
 

@@ -35,6 +35,7 @@ struct definition {
 	struct choices outcome, reason, only;
 	const char *wait_kind;
 	bool contended, hosts, root;
+	bool optional; /* some versions lack it: that is no caveat */
 };
 
 /* A line of a section: key and value, or of -e. Strings in the pool. */

@@ -128,9 +128,11 @@ struct probe_site {
 	const char *symbol;  /* as its file has it, C++ and Rust made readable */
 	uint64_t function;   /* address of the function; 0: a static marker */
 	char text[64];	     /* the instruction */
-	bool emulated;	     /* the kernel needs no single step for it */
+	uint8_t step;	     /* enum objfile_step: what it takes the kernel to go on behind it */
+	bool repeats;	     /* some calls come by more than once, each time with the same CFA */
 	bool return_probe;   /* wants a uretprobe; never of Go */
-	bool tail;	     /* EXIT: a jump to another function */
+	bool tail;	     /* EXIT: a jump to another function; results aren't there yet: their fetches are WCBPF_FROM_NONE */
+	int8_t condition;    /* EXIT: OBJFILE_ALWAYS, else the x86 condition that must hold for it to be one */
 };
 
 enum probe_severity {
@@ -142,7 +144,7 @@ struct probe_note {
 	const char *text; /* "FILE:LINE: SYMBOL: reason", no newline */
 };
 
-/* What came of one definition in one file. */
+/* What came of one definition in one file; of several the greatest holds. */
 enum probe_finding {
 	PROBE_NOT_MEANT,   /* it isn't for this file */
 	PROBE_MISSING,	   /* no such symbol here */
@@ -163,7 +165,7 @@ struct probe_plan {
 	size_t note_n;
 	uint8_t *findings; /* enum probe_finding, one for each definition of the set */
 	size_t finding_n;
-	uint32_t *inlined; /* for each definition: places where it is inlined, known ones */
+	uint32_t *inlined; /* for each definition: places where its functions are inlined, as far as known */
 	size_t duplicates; /* addresses that several names of one definition share, dropped */
 	struct probe_pool *pool; /* private: owns all strings */
 };
@@ -171,16 +173,16 @@ struct probe_plan {
 struct probe_object {
 	struct objfile *file;	/* not detached */
 	struct objfile *debug;	/* its separate debug file; NULL: none */
-	struct objfile_go *go;	/* NULL: no Go program (or of an unknown version) */
+	const struct objfile_search *where; /* for what its debug information refers to; NULL: nowhere */
+	struct objfile_go *go;	/* NULL: no Go program, or one whose tables can't be used */
+	const char *go_why;	/* why they can't; NULL: it is none */
 	const char *path;	/* as seen in the process, for matching and messages */
 	bool is_program;	/* the process's executable */
-	/* Why a Go program's tables can't be used; NULL: they can, or it is none. */
-	const char *go_why;
 };
 
 /*
- * The plan of one file. s only is read: any thread may do it. What can't be is a note of the plan, never an error;
- * a plan may have no sites. -ENOMEM; -errno when the file can't be read.
+ * The plan of one file. s is only read, so any thread may do it, and must outlive the plan; o need not. What can't be
+ * is a note of the plan, never an error; a plan may have no sites. -ENOMEM.
  */
 int probe_resolve(const struct probe_set *s, const struct probe_object *o, struct probe_plan **ret);
 struct probe_plan *probe_plan_free(struct probe_plan *p);

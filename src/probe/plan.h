@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* A plan while it is made. */
+#include "probe/bind.h"
+
+struct planning {
+	const struct probe_set *set;
+	struct file file;
+	struct probe_plan *plan;
+	size_t point_cap, site_cap, note_cap;
+};
+
+/* "PLACE: SYMBOL: message"; place may be NULL. 0, -ENOMEM. */
+int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* "FILE:LINE" of a line of a definition. NULL: no memory. */
+const char *plan_place(struct planning *p, const struct definition *d, unsigned int line);
+void plan_found(struct planning *p, size_t definition, enum probe_finding finding);
+int plan_add_point(struct planning *p, const struct probe_point *point, uint32_t *ret);
+/* Its file_offset is filled in. */
+int plan_add_site(struct planning *p, const struct probe_site *site);
+
+/* What a definition means for one function or marker. */
+struct meaning {
+	struct probe_point point;
+	struct wcbpf_fetch fetch[2][WCBPF_FETCHES_MAX]; /* of the entry, of the exit */
+	uint8_t fetch_n[2];
+	uint32_t needs; /* registers at the entry */
+};
+/* 1: *ret. 0: it can't be recorded at all, a note says why. -ENOMEM. place: of the symbol. */
+int meaning_make(struct planning *p, const struct binding *b, const char *place, struct meaning *ret);
+
+/* go-runtime.c: sites of the Go runtime. Notes if they can't be had. 0, -ENOMEM. */
+int go_runtime_plan(struct planning *p);

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A definition and a file give functions, each function a meaning and its
+ * sites. Nothing that fails here is an error of the whole: it becomes a note,
+ * and the other definitions go on.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/plan.h"
+#include "probe/set.h"
+#include "util/vec.h"
+
+/* A pattern that means more functions than this was hardly meant so; points are few. */
+#define FUNCTIONS_MAX 1000
+
+/* ---- the plan ---- */
+
+struct probe_plan *probe_plan_free(struct probe_plan *p)
+{
+	if (!p)
+		return NULL;
+	free(p->points);
+	free(p->sites);
+	free(p->notes);
+	free(p->findings);
+	free(p->inlined);
+	pool_free(p->pool);
+	free(p);
+	return NULL;
+}
+
+int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt, ...)
+{
+	_cleanup_(freep) char *message = NULL;
+	struct probe_plan *plan = p->plan;
+	const char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&message, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		message = NULL;
+		return -ENOMEM;
+	}
+	text = pool_printf(plan->pool, "%s%s%s: %s", place ? place : "", place ? ": " : "", symbol, message);
+	if (!text || VEC_RESERVE(plan->notes, p->note_cap, plan->note_n + 1) < 0)
+		return -ENOMEM;
+	plan->notes[plan->note_n++] = (struct probe_note){.severity = severity, .text = text};
+	return 0;
+}
+
+const char *plan_place(struct planning *p, const struct definition *d, unsigned int line)
+{
+	return line ? pool_printf(p->plan->pool, "%s:%u", d->source_name, line) : d->place;
+}
+
+void plan_found(struct planning *p, size_t definition, enum probe_finding finding)
+{
+	if (p->plan->findings[definition] < finding)
+		p->plan->findings[definition] = (uint8_t)finding;
+}
+
+int plan_add_point(struct planning *p, const struct probe_point *point, uint32_t *ret)
+{
+	if (VEC_RESERVE(p->plan->points, p->point_cap, p->plan->point_n + 1) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)p->plan->point_n;
+	p->plan->points[p->plan->point_n++] = *point;
+	return 0;
+}
+
+int plan_add_site(struct planning *p, const struct probe_site *site)
+{
+	struct probe_site s = *site;
+
+	if (objfile_offset_of_vaddr(p->file.o->file, s.vaddr, &s.file_offset) < 0)
+		return plan_note(p, PROBE_CAVEAT, NULL, s.symbol, "the address %#llx is not in the file",
+				 (unsigned long long)s.vaddr);
+	if (VEC_RESERVE(p->plan->sites, p->site_cap, p->plan->site_n + 1) < 0)
+		return -ENOMEM;
+	p->plan->sites[p->plan->site_n++] = s;
+	return 0;
+}
+
+/* ---- sites of a function ---- */
+
+struct placing {
+	struct planning *p;
+	const struct definition *d;
+	size_t index; /* of the definition */
+	const struct function *fn;
+	const char *place;
+	const struct meaning *m;
+	uint32_t point;
+};
+
+static struct probe_site site_base(const struct placing *pl, const struct objfile_spot *at, enum wcbpf_site_kind kind)
+{
+	struct probe_site s = {.vaddr = at->vaddr, .point = pl->point, .symbol = pl->fn->name, .function = pl->fn->vaddr,
+			       .step = at->step, .repeats = at->repeats, .condition = OBJFILE_ALWAYS};
+	int moment = kind == WCBPF_SITE_EXIT || (kind == WCBPF_SITE_MARK && pl->d->at_exit);
+
+	s.wire.kind = (uint8_t)kind;
+	s.wire.flags = pl->d->takes_stack && kind != WCBPF_SITE_EXIT ? WCBPF_SITE_STACK : 0;
+	s.wire.cfa_reg = at->cfa_reg;
+	s.wire.cfa_off = at->cfa_off;
+	s.wire.fetch_n = pl->m->fetch_n[moment];
+	memcpy(s.wire.fetch, pl->m->fetch[moment], sizeof(s.wire.fetch));
+	memcpy(s.text, at->text, sizeof(s.text));
+	s.text[sizeof(s.text) - 1] = 0;
+	return s;
+}
+
+static int entry_add(const struct placing *pl, const struct objfile_scan *scan)
+{
+	bool mark = pl->d->exit == DEFINITION_EXIT_NONE;
+	struct probe_site s = site_base(pl, &scan->entry, mark ? WCBPF_SITE_MARK : WCBPF_SITE_ENTRY);
+
+	return plan_add_site(pl->p, &s);
+}
+
+static int exits_add(const struct placing *pl, const struct objfile_scan *scan)
+{
+	size_t tails = 0;
+
+	for (size_t i = 0; i < scan->exit_n; i++) {
+		const struct objfile_exit *e = &scan->exits[i];
+		struct probe_site s = site_base(pl, &e->at, WCBPF_SITE_EXIT);
+		int r;
+
+		s.tail = e->tail;
+		s.condition = e->condition;
+		tails += e->tail;
+		/* The function that it jumps to has yet to make the results. */
+		for (size_t k = 0; e->tail && k < s.wire.fetch_n; k++)
+			s.wire.fetch[k] = (struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
+		r = plan_add_site(pl->p, &s);
+		if (r < 0)
+			return r;
+	}
+	if (!scan->exit_n)
+		return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "it never returns: what it does ends with its thread");
+	if (tails && pl->m->fetch_n[1])
+		return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "%zu of its %zu exits %s to another function: there its "
+				 "results aren't known", tails, scan->exit_n, tails == 1 ? "jumps" : "jump");
+	return 0;
+}
+
+static int return_probe_add(const struct placing *pl)
+{
+	struct objfile_spot at = {.vaddr = pl->fn->vaddr, .cfa_reg = 7, .text = "(return address)", .step = OBJFILE_STEP_SINGLE};
+	struct probe_site s = site_base(pl, &at, WCBPF_SITE_EXIT);
+	int r;
+
+	s.return_probe = true;
+	r = plan_add_site(pl->p, &s);
+	return r < 0 ? r :
+		       plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "a return probe, as asked for: C++ exceptions and the "
+				 "cancelling of threads must not pass through it");
+}
+
+/* What is known of a function, but for what happens in it. */
+static int function_notes(const struct placing *pl)
+{
+	struct objfile_symbol symbol;
+
+	if (pl->fn->go || objfile_symbol(pl->p->file.o->file, pl->fn->vaddr, &symbol) < 0 || symbol.value != pl->fn->vaddr ||
+	    !symbol.alias_n)
+		return 0;
+	return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "%u other function%s the same address (%s): calls of %s are "
+			 "counted too", symbol.alias_n, symbol.alias_n == 1 ? " has" : "s have", symbol.name,
+			 symbol.alias_n == 1 ? "it" : "them");
+}
+
+static int refused(const struct placing *pl, const char *why)
+{
+	plan_found(pl->p, pl->index, PROBE_REFUSED);
+	return plan_note(pl->p, PROBE_CAVEAT, pl->place, pl->fn->name, "not probed: %s", why);
+}
+
+static int sites_add(struct placing *pl, const struct objfile_scan *scan)
+{
+	int r = plan_add_point(pl->p, &pl->m->point, &pl->point);
+	bool moment = pl->d->role == PROBE_BEGIN || pl->d->role == PROBE_END || pl->d->role == PROBE_KEY;
+
+	if (r == 0 && !(moment && pl->d->at_exit))
+		r = entry_add(pl, scan);
+	if (r == 0 && pl->d->exit == DEFINITION_EXIT_ALL)
+		r = exits_add(pl, scan);
+	if (r == 0 && pl->d->exit == DEFINITION_EXIT_RETURN)
+		r = return_probe_add(pl);
+	if (r == 0)
+		r = function_notes(pl);
+	plan_found(pl->p, pl->index, PROBE_FOUND);
+	return r;
+}
+
+static int function_plan(struct placing *pl)
+{
+	struct binding b = {.d = pl->d, .file = &pl->p->file, .fn = pl->fn, .pool = pl->p->plan->pool};
+	_cleanup_(objfile_scan_done) struct objfile_scan scan = {0};
+	struct objfile_why why = {0};
+	struct meaning m;
+	int r;
+
+	if (pl->fn->ifunc)
+		return refused(pl, "an indirect function (IFUNC): the code there only chooses the one that is run; name that one");
+	if (pl->d->exit == DEFINITION_EXIT_RETURN && pl->p->file.o->go)
+		return refused(pl, "a return probe would kill a Go program; leave out exit = return");
+	if (!file_code(&pl->p->file))
+		return refused(pl, "code of this machine can't be read");
+	r = meaning_make(pl->p, &b, pl->place, &m);
+	if (r <= 0) {
+		plan_found(pl->p, pl->index, PROBE_REFUSED);
+		return r;
+	}
+	m.point.definition = (uint32_t)pl->index;
+	pl->m = &m;
+	r = objfile_code_scan(pl->p->file.code, pl->fn->vaddr, pl->fn->size, m.needs, &scan, &why);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return refused(pl, why.text[0] ? why.text : "its code can't be read");
+	if (!scan.exits_known && pl->d->exit == DEFINITION_EXIT_ALL)
+		return refused(pl, scan.why_not.text[0] ? scan.why_not.text : "its exits can't be found");
+	return sites_add(pl, &scan);
+}
+
+/* ---- functions of a definition ---- */
+
+static bool is_planned(const struct planning *p, size_t definition, uint64_t vaddr)
+{
+	for (size_t i = p->plan->site_n; i > 0; i--) {
+		const struct probe_site *s = &p->plan->sites[i - 1];
+
+		if (s->point == PROBE_NO_POINT || p->plan->points[s->point].definition != definition)
+			return false;
+		if (s->function == vaddr)
+			return true;
+	}
+	return false;
+}
+
+static int inlined_note(struct planning *p, const struct definition *d, size_t index, const struct symbol_pattern *s,
+			const char *place, bool found)
+{
+	uint32_t n = d->files.v[0].kind == FILE_ANY && !p->file.o->is_program ? 0 : file_inlined(&p->file, s);
+
+	if (!n)
+		return 0;
+	if (__builtin_add_overflow(p->plan->inlined[index], n, &p->plan->inlined[index]))
+		p->plan->inlined[index] = UINT32_MAX;
+	plan_found(p, index, PROBE_ONLY_INLINED);
+	if (!found)
+		return 0;
+	return plan_note(p, PROBE_CAVEAT, place, s->text, "it is also inlined at %u place%s, whose calls are not seen", n,
+			 n == 1 ? "" : "s");
+}
+
+static int symbol_plan(struct planning *p, size_t index, const struct symbol_pattern *s)
+{
+	const struct definition *d = &p->set->v[index];
+	_cleanup_(functions_done) struct functions fs = {0};
+	const char *place = plan_place(p, d, s->line);
+	bool found = false;
+	int r = place ? file_functions(&p->file, p->plan->pool, s, &fs) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	p->plan->duplicates += fs.duplicates;
+	if (fs.n > FUNCTIONS_MAX) {
+		r = plan_note(p, PROBE_CAVEAT, place, s->text, "%zu functions are meant, of which the first %d are probed", fs.n,
+			      FUNCTIONS_MAX);
+		fs.n = FUNCTIONS_MAX;
+	}
+	for (size_t i = 0; r == 0 && i < fs.n; i++) {
+		struct placing pl = {.p = p, .d = d, .index = index, .fn = &fs.v[i], .place = place};
+
+		if (fs.v[i].imported)
+			plan_found(p, index, PROBE_IMPORTED);
+		else if (is_planned(p, index, fs.v[i].vaddr))
+			p->plan->duplicates++;
+		else
+			r = function_plan(&pl);
+		found |= !fs.v[i].imported;
+	}
+	return r < 0 ? r : inlined_note(p, d, index, s, place, found);
+}
+
+static int marker_site(struct planning *p, size_t index, const struct objfile_marker *marker)
+{
+	const struct definition *d = &p->set->v[index];
+	struct binding b = {.d = d, .file = &p->file, .marker = marker, .pool = p->plan->pool};
+	struct probe_site s = {.vaddr = marker->vaddr, .ref_offset = marker->semaphore_offset, .condition = OBJFILE_ALWAYS,
+			       .text = "nop", .step = OBJFILE_STEP_EMULATED};
+	struct meaning m;
+	int r = meaning_make(p, &b, d->place, &m);
+
+	if (r <= 0) {
+		plan_found(p, index, PROBE_REFUSED);
+		return r;
+	}
+	m.point.definition = (uint32_t)index;
+	s.symbol = pool_printf(p->plan->pool, "%s:%s", marker->provider, marker->name);
+	if (!s.symbol)
+		return -ENOMEM;
+	s.wire.kind = WCBPF_SITE_MARK;
+	s.wire.flags = d->takes_stack ? WCBPF_SITE_STACK : 0;
+	s.wire.cfa_reg = 7;
+	s.wire.fetch_n = m.fetch_n[0];
+	memcpy(s.wire.fetch, m.fetch[0], sizeof(s.wire.fetch));
+	plan_found(p, index, PROBE_FOUND);
+	r = plan_add_point(p, &m.point, &s.point);
+	return r < 0 ? r : plan_add_site(p, &s);
+}
+
+static int marker_plan(struct planning *p, size_t index)
+{
+	const struct definition *d = &p->set->v[index];
+	const struct objfile_marker *all;
+	size_t n = file_markers(&p->file) ? objfile_markers_all(p->file.markers, &all) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = strcmp(all[i].provider, d->provider) == 0 && strcmp(all[i].name, d->marker) == 0 ?
+				marker_site(p, index, &all[i]) :
+				0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int definition_plan(struct planning *p, size_t index)
+{
+	const struct definition *d = &p->set->v[index];
+	bool go = p->file.o->go != NULL;
+	int r = 0;
+
+	if (!file_patterns_match(&d->files, p->file.o->path, p->file.o->is_program) ||
+	    (d->language == LANGUAGE_GO && !go) || (d->language == LANGUAGE_NATIVE && go))
+		return 0;
+	plan_found(p, index, PROBE_MISSING);
+	if (d->provider)
+		return marker_plan(p, index);
+	for (size_t i = 0; r == 0 && i < d->symbol_n; i++)
+		r = symbol_plan(p, index, &d->symbols[i]);
+	return r;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct probe_site *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+int probe_resolve(const struct probe_set *s, const struct probe_object *o, struct probe_plan **ret)
+{
+	_cleanup_(probe_plan_freep) struct probe_plan *plan = calloc(1, sizeof(*plan));
+	struct planning p = {.set = s, .file = {.o = o}, .plan = plan};
+	int r;
+
+	if (!plan)
+		return -ENOMEM;
+	plan->findings = calloc(s->n + 1, sizeof(*plan->findings));
+	plan->inlined = calloc(s->n + 1, sizeof(*plan->inlined));
+	plan->finding_n = s->n;
+	if (!plan->findings || !plan->inlined || pool_new(&plan->pool) < 0)
+		return -ENOMEM;
+	r = o->go_why ? plan_note(&p, PROBE_CAVEAT, NULL, o->path, "its Go functions can't be probed: %s", o->go_why) : 0;
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		r = definition_plan(&p, i);
+	if (r == 0 && o->go && probe_set_wants_go(s))
+		r = go_runtime_plan(&p);
+	file_done(&p.file);
+	if (r < 0)
+		return r;
+	if (plan->site_n)
+		qsort(plan->sites, plan->site_n, sizeof(*plan->sites), by_address);
+	*ret = TAKE_PTR(plan);
+	return 0;
+}
