@@ -179,8 +179,6 @@ static bool is_pointer_type(const char *type)
 
 static enum probe_format natural_format(const struct objfile_value *v)
 {
-	if (v->fetch.type == WCBPF_VALUE_BYTES)
-		return PROBE_FORMAT_BYTES;
 	return v->fetch.type == WCBPF_VALUE_UINT && is_pointer_type(v->type) ? PROBE_FORMAT_POINTER : PROBE_FORMAT_TYPE;
 }
 
@@ -276,7 +274,7 @@ static int go_signature_start(const struct binding *b, const struct expr *e, boo
 		return r;
 	bound_take(&v, ret);
 	if (!stated)
-		ret->format = PROBE_FORMAT_HEX;
+		ret->format = PROBE_FORMAT_POINTER;
 	return 0;
 }
 
@@ -354,7 +352,7 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 		f->type = WCBPF_VALUE_UINT;
 		f->bytes = 8;
 	}
-	ret->format = !g->stated			  ? PROBE_FORMAT_HEX :
+	ret->format = !g->stated			  ? PROBE_FORMAT_POINTER :
 		      !strcmp(g->v[e->index].type, "ptr") ? PROBE_FORMAT_POINTER :
 							    PROBE_FORMAT_TYPE;
 	return 0;
@@ -419,7 +417,7 @@ static int address_start(const struct binding *b, const struct expr *e, struct b
 static int base_start(const struct binding *b, const struct expr *e, bool as_number, struct bound *ret,
 		      struct objfile_why *why)
 {
-	*ret = (struct bound){.format = PROBE_FORMAT_HEX};
+	*ret = (struct bound){.format = PROBE_FORMAT_POINTER};
 	ret->fetch.type = WCBPF_VALUE_UINT;
 	ret->fetch.bytes = 8;
 	switch (e->base) {
@@ -468,7 +466,7 @@ static int bind_expr(const struct binding *b, const struct expr *e, bool as_numb
 	for (size_t i = 0; r == 0 && i < e->step_n; i++)
 		if (e->steps[i].kind == EXPR_DEREF) {
 			r = fetch_deref(&v.fetch, e->steps[i].offset, why);
-			v.format = PROBE_FORMAT_HEX;
+			v.format = PROBE_FORMAT_POINTER;
 		}
 	if (r == 0)
 		r = type_set(b, e, &v.fetch, why);

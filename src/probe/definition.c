@@ -22,15 +22,20 @@ enum {
 	IN_WAIT = 1 << PROBE_WAIT,
 	IN_LOCK = 1 << PROBE_LOCK,
 	IN_KEY = 1 << PROBE_KEY,
-	IN_ALL = (1 << (PROBE_KEY + 1)) - 1,
+	IN_SPAN = 1 << PROBE_SPAN,
+	IN_SPAN_END = 1 << PROBE_SPAN_END,
+	IN_ALL = (1 << (PROBE_SPAN_END + 1)) - 1,
 	IN_OPS = IN_OP | IN_BEGIN,
 	IN_WAITS = IN_WAIT | IN_LOCK,
-	IN_MOMENTS = IN_BEGIN | IN_END | IN_KEY,
+	IN_SPANS = IN_SPAN | IN_SPAN_END,
+	IN_MOMENTS = IN_BEGIN | IN_END | IN_KEY | IN_SPANS,
+	IN_LATE = IN_BEGIN | IN_SPAN, /* of the moments: they happen at the exit */
 };
 
 static const char *const role_words[] = {
 	[PROBE_OP] = "op",     [PROBE_BEGIN] = "begin", [PROBE_END] = "end",
 	[PROBE_WAIT] = "wait", [PROBE_LOCK] = "lock",	[PROBE_KEY] = "key",
+	[PROBE_SPAN] = "span", [PROBE_SPAN_END] = "span_end",
 };
 #define ROLE_N (sizeof(role_words) / sizeof(*role_words))
 
@@ -41,7 +46,7 @@ struct making {
 	const char *arg_names[PARAMETERS_MAX], *result_names[PARAMETERS_MAX], *let_names[LETS_MAX];
 	struct value let_values[LETS_MAX];
 	struct symbol_pattern symbols[SYMBOLS_MAX];
-	bool has_at, at_exit;
+	bool at_entry;
 };
 
 typedef int key_reader(struct making *m, const char *value);
@@ -122,8 +127,7 @@ static int read_at(struct making *m, const char *value)
 {
 	if (strcmp(value, "entry") != 0 && strcmp(value, "exit") != 0)
 		return source_refuse(m->source, "at = %s: entry or exit was expected", value);
-	m->has_at = true;
-	m->at_exit = value[1] == 'x';
+	m->at_entry = value[1] == 'n';
 	return 0;
 }
 
@@ -174,6 +178,15 @@ static int read_target(struct making *m, const char *value)
 static int read_resource(struct making *m, const char *value)
 {
 	return read_text(m, value, &m->d->resource);
+}
+
+static int read_trace(struct making *m, const char *value)
+{
+	return read_text(m, value, &m->d->trace);
+}
+static int read_span(struct making *m, const char *value)
+{
+	return read_text(m, value, &m->d->span);
 }
 
 static int outcome_word(const char *word, uint8_t *ret)
@@ -270,17 +283,19 @@ static const struct key {
 	{"args", read_args, IN_ALL, .first = true},
 	{"results", read_results, IN_ALL, .first = true},
 	{"exit", read_exit, IN_ALL},
-	{"at", read_at, IN_MOMENTS},
+	{"at", read_at, IN_LATE},
 	{"kind", read_kind, IN_OPS},
 	{"work", read_work, IN_OPS},
 	{"class", read_class, IN_OPS},
 	{"ident", read_ident, IN_OPS},
 	{"client", read_client, IN_OPS},
 	{"meta", read_meta, IN_OPS},
-	{"outcome", read_outcome, IN_OPS | IN_END},
+	{"outcome", read_outcome, IN_OP | IN_END},
 	{"hosts", read_hosts, IN_OPS},
 	{"root", read_root, IN_OPS},
 	{"key", read_key, IN_OPS | IN_END | IN_KEY},
+	{"trace", read_trace, IN_SPANS},
+	{"span", read_span, IN_SPANS},
 	{"target", read_target, IN_WAIT},
 	{"resource", read_resource, IN_WAITS},
 	{"reason", read_reason, IN_WAIT},
@@ -406,29 +421,22 @@ static int assignments_read(struct making *m, const struct assignment *v, size_t
 	return 0;
 }
 
-/* A moment is at the exit if one of its values is only there. */
+/* A moment at the entry needs no more than a mark; one at the exit both, for values of the entry may be part of it. */
 static int moment_check(struct making *m)
 {
 	struct definition *d = m->d;
-	bool entry = false, exit = false;
+	unsigned int role = 1u << d->role;
+	bool exit = false;
 
-	for (size_t i = 0; i < d->values.n; i++) {
+	for (size_t i = 0; i < d->values.n; i++)
 		exit |= d->values.v[i].at_exit;
-		entry |= !d->values.v[i].at_exit;
-	}
-	d->at_exit = m->has_at ? m->at_exit : exit || (d->role == PROBE_BEGIN && !entry);
-	if (d->provider)
-		d->at_exit = false;
-	if (!((1u << d->role) & IN_MOMENTS))
+	if (!(role & IN_MOMENTS))
 		return 0;
 	if (d->provider && exit)
 		return source_refuse(m->source, "a marker (usdt) has no results");
-	if (d->at_exit && entry)
-		return source_refuse(m->source, "it is taken at the exit, where arguments are gone; all values must be results or "
-				     "registers @exit");
-	if (!d->at_exit && exit)
+	if (m->at_entry && exit)
 		return source_refuse(m->source, "at = entry, but a value is only there at the exit");
-	if (!d->at_exit)
+	if (d->provider || m->at_entry || (!exit && !(role & IN_LATE)))
 		d->exit = DEFINITION_EXIT_NONE;
 	return 0;
 }
@@ -454,8 +462,10 @@ static int definition_check(struct making *m)
 		return source_refuse(m->source, "symbol is missing (or usdt)");
 	if (d->symbol_n && d->provider)
 		return source_refuse(m->source, "either symbol or usdt, not both");
-	if (!d->key.n && ((1u << d->role) & IN_MOMENTS))
-		return source_refuse(m->source, "key is missing: what else would tie a [%s] to its op?", role_words[d->role]);
+	if (!d->key.n && d->role == PROBE_KEY)
+		return source_refuse(m->source, "key is missing");
+	if (((1u << d->role) & IN_SPANS) && (!d->trace.n || !d->span.n))
+		return source_refuse(m->source, "a span is known by its ids: trace and span are missing");
 	if (d->role == PROBE_LOCK)
 		d->contended = true;
 	return count_check(m) < 0 ? -EINVAL : moment_check(m);
@@ -489,7 +499,7 @@ static int role_parse(struct source *s, const char *word, enum probe_role *ret)
 			*ret = (enum probe_role)i;
 			return 0;
 		}
-	return source_refuse(s, "'%s': one of op, begin, end, wait, lock, key was expected", word);
+	return source_refuse(s, "'%s': one of op, begin, end, wait, lock, key, span, span_end was expected", word);
 }
 
 int definition_make(struct source *s, const struct profile *p, const char *role, const char *name, bool class_of_symbol,

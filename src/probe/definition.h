@@ -9,7 +9,7 @@
 enum definition_exit {
 	DEFINITION_EXIT_ALL,	/* every RET and tail jump */
 	DEFINITION_EXIT_RETURN, /* a return probe */
-	DEFINITION_EXIT_NONE,	/* none is needed: a mark */
+	DEFINITION_EXIT_NONE,	/* none is needed: its entry is a mark */
 };
 
 enum definition_language { LANGUAGE_ANY, LANGUAGE_GO, LANGUAGE_NATIVE };
@@ -26,12 +26,11 @@ struct definition {
 	const char *provider, *marker; /* usdt; NULL: symbols */
 	struct signature args, results;
 	enum definition_exit exit;
-	bool at_exit; /* BEGIN, END, KEY: when */
 	bool takes_stack;
 	enum op_kind kind;
 	enum work_type work;
 	struct values values;
-	struct template class, ident, client, meta, key, target, resource;
+	struct template class, ident, client, meta, key, target, resource, trace, span;
 	struct choices outcome, reason, only;
 	const char *wait_kind;
 	bool contended, hosts, root;

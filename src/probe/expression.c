@@ -360,10 +360,10 @@ static const struct {
 	{"s16", EXPR_INT, 2, PROBE_FORMAT_TYPE},
 	{"s32", EXPR_INT, 4, PROBE_FORMAT_TYPE},
 	{"s64", EXPR_INT, 8, PROBE_FORMAT_TYPE},
-	{"x8", EXPR_UINT, 1, PROBE_FORMAT_HEX},
-	{"x16", EXPR_UINT, 2, PROBE_FORMAT_HEX},
-	{"x32", EXPR_UINT, 4, PROBE_FORMAT_HEX},
-	{"x64", EXPR_UINT, 8, PROBE_FORMAT_HEX},
+	{"x8", EXPR_UINT, 1, PROBE_FORMAT_POINTER},
+	{"x16", EXPR_UINT, 2, PROBE_FORMAT_POINTER},
+	{"x32", EXPR_UINT, 4, PROBE_FORMAT_POINTER},
+	{"x64", EXPR_UINT, 8, PROBE_FORMAT_POINTER},
 	{"bool", EXPR_UINT, 1, PROBE_FORMAT_TYPE},
 	{"ptr", EXPR_UINT, 8, PROBE_FORMAT_POINTER},
 	{"string", EXPR_STRING, WCBPF_VALUE_BYTES_MAX, PROBE_FORMAT_TYPE},
@@ -390,7 +390,7 @@ static int type_length(struct cursor *c, struct expr *e, const char *name, size_
 				     (long long)length, WCBPF_VALUE_BYTES_MAX);
 	if (e->type == EXPR_UINT && e->type_bytes == 1 && n == 2) {
 		e->type = EXPR_BYTES;
-		e->format = PROBE_FORMAT_BYTES;
+		e->format = PROBE_FORMAT_TYPE;
 	} else if (e->type == EXPR_UINT || e->type == EXPR_INT) {
 		return source_refuse(c->source, ":%.*s[%lld]: of arrays only those of bytes can be taken, :x8[N]", (int)n,
 				     name, (long long)length);

@@ -73,6 +73,22 @@ static int choke_plan(struct planning *p, const struct objfile_go_runtime *rt, c
 	return r;
 }
 
+static int reasons_keep(struct planning *p, const struct objfile_go_runtime *rt)
+{
+	struct probe_plan *plan = p->plan;
+
+	plan->go_reasons = pool_alloc(plan->pool, rt->reason_n * sizeof(*plan->go_reasons));
+	if (!plan->go_reasons)
+		return -ENOMEM;
+	for (size_t i = 0; rt->reasons && i < rt->reason_n; i++) {
+		plan->go_reasons[i] = pool_string(plan->pool, rt->reasons[i]);
+		if (!plan->go_reasons[i])
+			return -ENOMEM;
+		plan->go_reason_n = i + 1;
+	}
+	return 0;
+}
+
 int go_runtime_plan(struct planning *p)
 {
 	struct objfile_go_runtime rt = {0};
@@ -96,6 +112,8 @@ int go_runtime_plan(struct planning *p)
 		r = choke_plan(p, &rt, c);
 	}
 	p->plan->layout = rt.layout;
+	if (r >= 0 && reasons_keep(p, &rt) < 0)
+		r = -ENOMEM;
 	objfile_go_runtime_done(&rt);
 	/* Half of them would tell half-truths. */
 	if (r == 1)

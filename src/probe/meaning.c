@@ -156,7 +156,8 @@ static int texts_make(struct slots *s)
 		{"class", &d->class, &point->class}, {"ident", &d->ident, &point->ident},
 		{"client", &d->client, &point->client}, {"meta", &d->meta, &point->meta},
 		{"key", &d->key, &point->key}, {"target", &d->target, &point->target},
-		{"resource", &d->resource, &point->resource},
+		{"resource", &d->resource, &point->resource}, {"trace", &d->trace, &point->trace},
+		{"span", &d->span, &point->span},
 	};
 	int r = 0;
 
@@ -219,8 +220,8 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 	if (lost_only || (d->only.n && !m.point.only.n))
 		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: whether it is to be recorded can't be known "
 				 "('only')");
-	if (d->key.n && !m.point.key.n && d->role != PROBE_OP)
-		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: its key can't be had");
+	if ((d->key.n && !m.point.key.n && d->role != PROBE_OP) || (d->trace.n && (!m.point.trace.n || !m.point.span.n)))
+		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: what it is known by can't be had");
 	*ret = m;
 	return 1;
 }

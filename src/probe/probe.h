@@ -56,19 +56,20 @@ const struct probe_builtin *probe_builtins(size_t *ret_n);
 
 enum probe_role {
 	PROBE_OP,    /* an op from entry to exit */
-	PROBE_BEGIN, /* an op begins that an END with the same key ends, on any strand */
-	PROBE_END,
+	PROBE_BEGIN, /* an op begins: at the exit, or the mark */
+	PROBE_END,   /* it ends, by its key on any strand: at the entry or mark; at the exit if it has a value of it */
 	PROBE_WAIT,  /* from entry to exit is one wait */
 	PROBE_LOCK,  /* likewise for a lock; only if it blocked, from then on */
-	PROBE_KEY,   /* the innermost open op of the strand gets one more key */
+	PROBE_KEY,   /* the innermost open op of the strand gets one more key: when, as END */
+	PROBE_SPAN,  /* an OTel span begins: when, as BEGIN */
+	PROBE_SPAN_END, /* it ends: when, as END */
 };
 
 /* How a value becomes text. */
 enum probe_format {
 	PROBE_FORMAT_TYPE,    /* as its wire type says: a string as it is, a number in decimal, BYTES as hex digits */
-	PROBE_FORMAT_HEX,     /* 0x1f */
-	PROBE_FORMAT_BYTES,   /* hex digits, two a byte */
-	PROBE_FORMAT_POINTER, /* 0x7f00... */
+	PROBE_FORMAT_HEX,     /* 1f; of a string each byte */
+	PROBE_FORMAT_POINTER, /* 0x1f */
 };
 
 /* Words and values in order: "exec:{0}". value -1: the literal; 0..7 that value of the entry, 8..15 of the exit. */
@@ -86,7 +87,7 @@ enum probe_cmp { PROBE_ALWAYS, PROBE_EQ, PROBE_NE, PROBE_LT, PROBE_GT, PROBE_LE,
 
 /* The first that holds gives the word. A value that could not be read holds none but PROBE_ALWAYS. */
 struct probe_choice {
-	int8_t value; /* as in struct probe_piece; -1 with PROBE_ALWAYS. Of a Go string its length */
+	int8_t value; /* as in struct probe_piece; -1 with PROBE_ALWAYS. */
 	uint8_t cmp;  /* enum probe_cmp */
 	uint8_t word; /* enum op_outcome, enum wait_reason, or bool */
 	int64_t than;
@@ -103,9 +104,10 @@ struct probe_point {
 	enum op_kind kind;
 	enum work_type work;
 	struct probe_text class, ident, client, meta;
-	struct probe_text key;	    /* OP: what waits can name it by; BEGIN, END: what ties them; KEY: the new one */
+	struct probe_text key;	    /* OP: what waits can name it by; BEGIN, END: what ties them, none: their strand; KEY: the new one */
 	struct probe_text target;   /* WAIT: key of the op waited for */
 	struct probe_text resource; /* WAIT without target, LOCK: what is waited for, as the wait shows it */
+	struct probe_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
 	struct probe_choices outcome; /* enum op_outcome */
 	struct probe_choices reason;  /* enum wait_reason; none: by the target's kind */
 	struct probe_choices only;    /* recorded only if the word is not 0; none: always */
@@ -132,7 +134,11 @@ struct probe_site {
 	bool repeats;	     /* some calls come by more than once, each time with the same CFA */
 	bool return_probe;   /* wants a uretprobe; never of Go */
 	bool tail;	     /* EXIT: a jump to another function; results aren't there yet: their fetches are WCBPF_FROM_NONE */
-	int8_t condition;    /* EXIT: OBJFILE_ALWAYS, else the x86 condition that must hold for it to be one */
+	/*
+	 * OBJFILE_ALWAYS, else the x86 condition that the flags must meet for a hit to count: at a conditional tail
+	 * jump, and at Go's jump to where the stack grows, from which the function begins again.
+	 */
+	int8_t condition;
 };
 
 enum probe_severity {
@@ -161,6 +167,8 @@ struct probe_plan {
 	size_t site_n;
 	bool has_layout; /* the Go runtime's sites are there, with: */
 	struct wcbpf_go_layout layout;
+	const char **go_reasons; /* names of the runtime's wait reasons by number; "" for one that has none */
+	size_t go_reason_n;
 	struct probe_note *notes;
 	size_t note_n;
 	uint8_t *findings; /* enum probe_finding, one for each definition of the set */

@@ -16,6 +16,10 @@
 /* A pattern that means more functions than this was hardly meant so; points are few. */
 #define FUNCTIONS_MAX 1000
 
+/* Numbers of x86's conditions: above, above or equal. */
+#define CONDITION_A 7
+#define CONDITION_AE 3
+
 /* ---- the plan ---- */
 
 struct probe_plan *probe_plan_free(struct probe_plan *p)
@@ -103,7 +107,7 @@ static struct probe_site site_base(const struct placing *pl, const struct objfil
 {
 	struct probe_site s = {.vaddr = at->vaddr, .point = pl->point, .symbol = pl->fn->name, .function = pl->fn->vaddr,
 			       .step = at->step, .repeats = at->repeats, .condition = OBJFILE_ALWAYS};
-	int moment = kind == WCBPF_SITE_EXIT || (kind == WCBPF_SITE_MARK && pl->d->at_exit);
+	int moment = kind == WCBPF_SITE_EXIT;
 
 	s.wire.kind = (uint8_t)kind;
 	s.wire.flags = pl->d->takes_stack && kind != WCBPF_SITE_EXIT ? WCBPF_SITE_STACK : 0;
@@ -121,6 +125,11 @@ static int entry_add(const struct placing *pl, const struct objfile_scan *scan)
 	bool mark = pl->d->exit == DEFINITION_EXIT_NONE;
 	struct probe_site s = site_base(pl, &scan->entry, mark ? WCBPF_SITE_MARK : WCBPF_SITE_ENTRY);
 
+	/* Go's jump to where the stack grows: the function is entered if it isn't taken. */
+	if (s.repeats && !strncmp(s.text, "jbe ", 4))
+		s.condition = CONDITION_A;
+	else if (s.repeats && !strncmp(s.text, "jb ", 3))
+		s.condition = CONDITION_AE;
 	return plan_add_site(pl->p, &s);
 }
 
@@ -186,9 +195,8 @@ static int refused(const struct placing *pl, const char *why)
 static int sites_add(struct placing *pl, const struct objfile_scan *scan)
 {
 	int r = plan_add_point(pl->p, &pl->m->point, &pl->point);
-	bool moment = pl->d->role == PROBE_BEGIN || pl->d->role == PROBE_END || pl->d->role == PROBE_KEY;
 
-	if (r == 0 && !(moment && pl->d->at_exit))
+	if (r == 0)
 		r = entry_add(pl, scan);
 	if (r == 0 && pl->d->exit == DEFINITION_EXIT_ALL)
 		r = exits_add(pl, scan);
