@@ -92,6 +92,7 @@ struct capture_config {
 extern const struct option_row options_capture_rows[]; /* config: struct capture_config */
 extern const struct option_row options_report_rows[];  /* config: struct report_options */
 extern const struct option_row options_doctor_rows[];
+extern const struct option_row options_probes_rows[];
 extern const struct option_row options_plain_rows[];   /* config: struct options_all */
 
 void capture_config_init(struct capture_config *c);

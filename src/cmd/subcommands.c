@@ -28,6 +28,10 @@ const struct subcommand cmd_subcommands[] = {
 	 options_report_rows, NULL, cmd_report},
 	{"doctor", "", "tell what this host and this user allow, and what is lost by what is missing", NULL,
 	 options_doctor_rows, NULL, cmd_doctor},
+	{"probes", "", "show which functions would be probed in a program, and at what cost",
+	 "Without -p it lists the profiles that come with wcbpf; with -p and no profile it tells which of them\n"
+	 "find something there. Nothing is attached. A profile of your own: wcbpf-profile(5).\n",
+	 options_probes_rows, NULL, cmd_probes},
 	{"completion", "bash|zsh|fish", "print a completion script for a shell", NULL, options_plain_rows,
 	 "bash|zsh|fish", cmd_completion},
 	{"help", "[COMMAND]", "tell how to use wcbpf or one of its commands", NULL, NULL, "", cmd_help},

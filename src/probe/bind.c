@@ -360,6 +360,7 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 
 static int marker_start(const struct binding *b, const struct expr *e, struct bound *ret, struct objfile_why *why)
 {
+	const struct objfile_marker *marker = e->moment == EXPR_EXIT ? b->end : b->marker;
 	struct objfile_value v;
 	int r;
 
@@ -367,7 +368,7 @@ static int marker_start(const struct binding *b, const struct expr *e, struct bo
 		return refuse(why, "a marker has numbered arguments only");
 	if (has_fields(e))
 		return refuse(why, "the types of a marker's arguments aren't known");
-	r = objfile_marker_value(b->marker, e->index + 1, &v, why);
+	r = objfile_marker_value(marker, e->index + 1, &v, why);
 	if (r == -ENOENT)
 		return refuse(why, "the marker has no argument %u", e->index + 1);
 	if (r < 0)

@@ -8,6 +8,7 @@ struct binding {
 	struct file *file;
 	const struct function *fn;	     /* NULL: a marker */
 	const struct objfile_marker *marker; /* NULL: a function */
+	const struct objfile_marker *end;    /* usdt_end's; NULL: none */
 	struct probe_pool *pool;
 };
 

@@ -14,6 +14,7 @@
 
 #define SYMBOLS_MAX 64
 #define LETS_MAX 32
+#define GUARDS_MAX 16
 
 enum {
 	IN_OP = 1 << PROBE_OP,
@@ -46,6 +47,7 @@ struct making {
 	const char *arg_names[PARAMETERS_MAX], *result_names[PARAMETERS_MAX], *let_names[LETS_MAX];
 	struct value let_values[LETS_MAX];
 	struct symbol_pattern symbols[SYMBOLS_MAX];
+	struct guard guards[GUARDS_MAX];
 	bool at_entry;
 };
 
@@ -58,15 +60,46 @@ static int read_symbol(struct making *m, const char *value)
 	return symbol_pattern_parse(m->source, value, &m->symbols[m->d->symbol_n++]);
 }
 
-static int read_usdt(struct making *m, const char *value)
+static int marker_parse(struct making *m, const char *key, const char *value, const char **ret_provider,
+			const char **ret_name)
 {
 	const char *colon = strchr(value, ':');
 
 	if (!colon || colon == value || !colon[1])
-		return source_refuse(m->source, "usdt = %s: PROVIDER:NAME was expected", value);
-	m->d->provider = pool_copy(m->source->pool, value, (size_t)(colon - value));
-	m->d->marker = colon + 1;
-	return m->d->provider ? 0 : -ENOMEM;
+		return source_refuse(m->source, "%s = %s: PROVIDER:NAME was expected", key, value);
+	*ret_provider = pool_copy(m->source->pool, value, (size_t)(colon - value));
+	*ret_name = colon + 1;
+	return *ret_provider ? 0 : -ENOMEM;
+}
+
+static int read_usdt(struct making *m, const char *value)
+{
+	return marker_parse(m, "usdt", value, &m->d->provider, &m->d->marker);
+}
+
+static int read_usdt_end(struct making *m, const char *value)
+{
+	return marker_parse(m, "usdt_end", value, &m->d->end_provider, &m->d->end_marker);
+}
+
+static int guard_add(struct making *m, const char *value, bool without)
+{
+	if (m->d->guard_n == GUARDS_MAX)
+		return source_refuse(m->source, "more than %d of with and without in one section", GUARDS_MAX);
+	if (!*value)
+		return source_refuse(m->source, "with%s: a function's name was expected", without ? "out" : "");
+	m->guards[m->d->guard_n++] = (struct guard){.symbol = value, .without = without};
+	return 0;
+}
+
+static int read_with(struct making *m, const char *value)
+{
+	return guard_add(m, value, false);
+}
+
+static int read_without(struct making *m, const char *value)
+{
+	return guard_add(m, value, true);
 }
 
 static int read_file(struct making *m, const char *value)
@@ -247,6 +280,10 @@ static int yes_or_no(struct source *s, const char *key, const char *value, bool 
 	return 0;
 }
 
+static int read_first(struct making *m, const char *value)
+{
+	return yes_or_no(m->source, "first", value, &m->d->first_only);
+}
 static int read_contended(struct making *m, const char *value)
 {
 	return yes_or_no(m->source, "contended", value, &m->d->contended);
@@ -277,7 +314,11 @@ static const struct key {
 	bool again; /* may be given more than once */
 } keys[] = {
 	{"symbol", read_symbol, IN_ALL, .again = true},
-	{"usdt", read_usdt, IN_MOMENTS},
+	{"usdt", read_usdt, IN_ALL},
+	{"usdt_end", read_usdt_end, IN_OP | IN_WAITS},
+	{"first", read_first, IN_ALL},
+	{"with", read_with, IN_ALL, .again = true},
+	{"without", read_without, IN_ALL, .again = true},
 	{"file", read_file, IN_ALL},
 	{"language", read_language, IN_ALL},
 	{"args", read_args, IN_ALL, .first = true},
@@ -454,6 +495,18 @@ static int count_check(struct making *m)
 	return 0;
 }
 
+static bool has_late_argument(const struct values *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		for (size_t k = 0; k < v->v[i].alternative_n; k++) {
+			const struct expr *e = &v->v[i].alternatives[k];
+
+			if ((e->base == EXPR_ARG || e->base == EXPR_NAME) && e->moment == EXPR_EXIT)
+				return true;
+		}
+	return false;
+}
+
 static int definition_check(struct making *m)
 {
 	struct definition *d = m->d;
@@ -462,6 +515,12 @@ static int definition_check(struct making *m)
 		return source_refuse(m->source, "symbol is missing (or usdt)");
 	if (d->symbol_n && d->provider)
 		return source_refuse(m->source, "either symbol or usdt, not both");
+	if (!d->provider != !d->end_provider && !((1u << d->role) & IN_MOMENTS))
+		return source_refuse(m->source, "a marker is a moment: usdt and usdt_end together make a [%s]",
+				     role_words[d->role]);
+	if (!d->end_provider && has_late_argument(&d->values))
+		return source_refuse(m->source, "an argument's place may hold something else @exit; a result or a register can be "
+				     "taken there");
 	if (!d->key.n && d->role == PROBE_KEY)
 		return source_refuse(m->source, "key is missing");
 	if (((1u << d->role) & IN_SPANS) && (!d->trace.n || !d->span.n))
@@ -489,6 +548,10 @@ static int defaults_set(struct making *m, const char *name, bool class_of_symbol
 	if (!d->symbols)
 		return -ENOMEM;
 	memcpy(d->symbols, m->symbols, d->symbol_n * sizeof(*d->symbols));
+	d->guards = pool_alloc(m->source->pool, d->guard_n * sizeof(*d->guards));
+	if (!d->guards)
+		return -ENOMEM;
+	memcpy(d->guards, m->guards, d->guard_n * sizeof(*d->guards));
 	return 0;
 }
 

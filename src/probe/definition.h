@@ -14,6 +14,12 @@ enum definition_exit {
 
 enum definition_language { LANGUAGE_ANY, LANGUAGE_GO, LANGUAGE_NATIVE };
 
+/* with, without: a function that the file must, or must not have. */
+struct guard {
+	const char *symbol;
+	bool without;
+};
+
 struct definition {
 	const char *name;  /* "dagger/call" */
 	const char *place; /* of its first line */
@@ -23,7 +29,11 @@ struct definition {
 	enum definition_language language;
 	struct symbol_pattern *symbols;
 	size_t symbol_n;
+	bool first_only; /* of the symbols the first that is there */
+	struct guard *guards;
+	size_t guard_n;
 	const char *provider, *marker; /* usdt; NULL: symbols */
+	const char *end_provider, *end_marker; /* usdt_end; NULL: none */
 	struct signature args, results;
 	enum definition_exit exit;
 	bool takes_stack;

@@ -459,9 +459,6 @@ static int expr_check(struct cursor *c, struct expr *e)
 			return source_refuse(c->source, "a result is not there yet @entry");
 		e->moment = EXPR_EXIT;
 	}
-	if ((e->base == EXPR_ARG || e->base == EXPR_NAME) && e->moment == EXPR_EXIT)
-		return source_refuse(c->source, "an argument's place may hold something else @exit; a result or a register can be "
-				     "taken there");
 	if (e->base == EXPR_ADDR && !e->step_n && e->type != EXPR_STRING && e->type != EXPR_BYTES) {
 		/* As in the kernel, @ADDR is the memory there. */
 		return step_add(c, e, (struct expr_step){.kind = EXPR_DEREF});

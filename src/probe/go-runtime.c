@@ -32,7 +32,7 @@ static int site_add(struct planning *p, const struct choke *c, const char *symbo
 		    const struct objfile_spot *at)
 {
 	struct probe_site s = {.vaddr = at->vaddr, .point = PROBE_NO_POINT, .symbol = symbol, .function = function,
-			       .step = at->step, .repeats = at->repeats, .condition = OBJFILE_ALWAYS};
+			       .step = at->step, .repeats = at->repeats, .condition = plan_entry_condition(at)};
 
 	s.wire.kind = (uint8_t)c->kind;
 	s.wire.cfa_reg = at->cfa_reg;

@@ -25,7 +25,11 @@ struct slots {
 static int slots_fill(struct slots *s)
 {
 	const struct values *values = &s->b->d->values;
+	int8_t *slots = pool_alloc(s->b->pool, values->n);
 
+	if (!slots)
+		return -ENOMEM;
+	s->m->slots = slots;
 	for (size_t i = 0; i < values->n; i++) {
 		struct slot *slot = &s->v[i];
 		bool exit = values->v[i].at_exit;
@@ -34,9 +38,11 @@ static int slots_fill(struct slots *s)
 		if (r == -ENOMEM)
 			return r;
 		slot->bound = r == 0;
+		slots[i] = -1;
 		if (r < 0 || slot->v.constant)
 			continue;
 		slot->index = (int8_t)(s->m->fetch_n[exit] + (exit ? WCBPF_FETCHES_MAX : 0));
+		slots[i] = slot->index;
 		s->m->fetch[exit][s->m->fetch_n[exit]++] = slot->v.fetch;
 		s->m->needs |= slot->v.needs;
 	}

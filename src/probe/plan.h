@@ -7,7 +7,15 @@ struct planning {
 	const struct probe_set *set;
 	struct file file;
 	struct probe_plan *plan;
-	size_t point_cap, site_cap, note_cap;
+	struct tail *tails; /* owned */
+	size_t tail_n;
+	size_t point_cap, site_cap, note_cap, tail_cap;
+};
+
+/* A jump by which a probed function leaves for another one. */
+struct tail {
+	struct probe_site site; /* an exit there; as if it had results */
+	uint64_t target;	/* 0: not known */
 };
 
 /* "PLACE: SYMBOL: message"; place may be NULL. 0, -ENOMEM. */
@@ -20,15 +28,26 @@ int plan_add_point(struct planning *p, const struct probe_point *point, uint32_t
 /* Its file_offset is filled in. */
 int plan_add_site(struct planning *p, const struct probe_site *site);
 
+/* Which condition must be met for a hit of an entry to count. */
+int8_t plan_entry_condition(const struct objfile_spot *entry);
+
 /* What a definition means for one function or marker. */
 struct meaning {
 	struct probe_point point;
 	struct wcbpf_fetch fetch[2][WCBPF_FETCHES_MAX]; /* of the entry, of the exit */
 	uint8_t fetch_n[2];
 	uint32_t needs; /* registers at the entry */
+	const int8_t *slots; /* of each value of the definition: as pieces have it; -1: none */
 };
 /* 1: *ret. 0: it can't be recorded at all, a note says why. -ENOMEM. place: of the symbol. */
 int meaning_make(struct planning *p, const struct binding *b, const char *place, struct meaning *ret);
+
+/* resolve.c: an exit of a point as its site, by the site of another exit of it. */
+struct probe_site plan_exit_site(const struct probe_site *like, const struct objfile_exit *e);
+/* markers.c: of a definition that has usdt. 0, -ENOMEM. */
+int markers_plan(struct planning *p, size_t index);
+/* tails.c: exits of functions that are left by a jump, when all other sites are there. 0, -ENOMEM. */
+int tails_plan(struct planning *p);
 
 /* go-runtime.c: sites of the Go runtime. Notes if they can't be had. 0, -ENOMEM. */
 int go_runtime_plan(struct planning *p);

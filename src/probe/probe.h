@@ -115,6 +115,11 @@ struct probe_point {
 	bool contended; /* WAIT, LOCK: recorded only if the strand blocked inside */
 	bool hosts;	/* processes started inside hang below it */
 	bool root;	/* its parent is 0 */
+	/*
+	 * Exits of it lie in functions that it jumps to, which others call as well: such an exit without an entry is
+	 * none of this point and no oddity.
+	 */
+	bool shared_exits;
 	uint32_t definition; /* of the set */
 };
 
@@ -133,7 +138,11 @@ struct probe_site {
 	uint8_t step;	     /* enum objfile_step: what it takes the kernel to go on behind it */
 	bool repeats;	     /* some calls come by more than once, each time with the same CFA */
 	bool return_probe;   /* wants a uretprobe; never of Go */
-	bool tail;	     /* EXIT: a jump to another function; results aren't there yet: their fetches are WCBPF_FROM_NONE */
+	/*
+	 * EXIT: a jump to another function whose exits can't be taken in its place; results aren't there yet: their
+	 * fetches are WCBPF_FROM_NONE
+	 */
+	bool tail;
 	/*
 	 * OBJFILE_ALWAYS, else the x86 condition that the flags must meet for a hit to count: at a conditional tail
 	 * jump, and at Go's jump to where the stack grows, from which the function begins again.

@@ -16,9 +16,6 @@
 /* A pattern that means more functions than this was hardly meant so; points are few. */
 #define FUNCTIONS_MAX 1000
 
-/* Numbers of x86's conditions: above, above or equal. */
-#define CONDITION_A 7
-#define CONDITION_AE 3
 
 /* ---- the plan ---- */
 
@@ -91,10 +88,21 @@ int plan_add_site(struct planning *p, const struct probe_site *site)
 	return 0;
 }
 
+/* Go's jump to where the stack grows, and then back to the begin: the function is entered if it isn't taken. */
+int8_t plan_entry_condition(const struct objfile_spot *entry)
+{
+	enum { CONDITION_AE = 3, CONDITION_A = 7 };
+
+	if (entry->repeats && !strncmp(entry->text, "jbe ", 4))
+		return CONDITION_A;
+	return entry->repeats && !strncmp(entry->text, "jb ", 3) ? CONDITION_AE : OBJFILE_ALWAYS;
+}
+
 /* ---- sites of a function ---- */
 
 struct placing {
 	struct planning *p;
+	const struct functions *all; /* of its pattern */
 	const struct definition *d;
 	size_t index; /* of the definition */
 	const struct function *fn;
@@ -125,38 +133,46 @@ static int entry_add(const struct placing *pl, const struct objfile_scan *scan)
 	bool mark = pl->d->exit == DEFINITION_EXIT_NONE;
 	struct probe_site s = site_base(pl, &scan->entry, mark ? WCBPF_SITE_MARK : WCBPF_SITE_ENTRY);
 
-	/* Go's jump to where the stack grows: the function is entered if it isn't taken. */
-	if (s.repeats && !strncmp(s.text, "jbe ", 4))
-		s.condition = CONDITION_A;
-	else if (s.repeats && !strncmp(s.text, "jb ", 3))
-		s.condition = CONDITION_AE;
+	s.condition = plan_entry_condition(&scan->entry);
 	return plan_add_site(pl->p, &s);
 }
 
+struct probe_site plan_exit_site(const struct probe_site *like, const struct objfile_exit *e)
+{
+	struct probe_site s = *like;
+
+	s.vaddr = e->at.vaddr;
+	s.step = e->at.step;
+	s.repeats = e->at.repeats;
+	s.condition = e->condition;
+	s.wire.cfa_reg = e->at.cfa_reg;
+	s.wire.cfa_off = e->at.cfa_off;
+	memcpy(s.text, e->at.text, sizeof(s.text));
+	s.text[sizeof(s.text) - 1] = 0;
+	return s;
+}
+
+/* Jumps to other functions wait until it is known which functions are probed. */
 static int exits_add(const struct placing *pl, const struct objfile_scan *scan)
 {
-	size_t tails = 0;
+	struct planning *p = pl->p;
 
 	for (size_t i = 0; i < scan->exit_n; i++) {
 		const struct objfile_exit *e = &scan->exits[i];
-		struct probe_site s = site_base(pl, &e->at, WCBPF_SITE_EXIT);
-		int r;
+		struct probe_site like = site_base(pl, &e->at, WCBPF_SITE_EXIT), s = plan_exit_site(&like, e);
+		int r = 0;
 
-		s.tail = e->tail;
-		s.condition = e->condition;
-		tails += e->tail;
-		/* The function that it jumps to has yet to make the results. */
-		for (size_t k = 0; e->tail && k < s.wire.fetch_n; k++)
-			s.wire.fetch[k] = (struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
-		r = plan_add_site(pl->p, &s);
+		if (!e->tail)
+			r = plan_add_site(p, &s);
+		else if (VEC_RESERVE(p->tails, p->tail_cap, p->tail_n + 1) < 0)
+			r = -ENOMEM;
+		else
+			p->tails[p->tail_n++] = (struct tail){.site = s, .target = e->target};
 		if (r < 0)
 			return r;
 	}
 	if (!scan->exit_n)
-		return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "it never returns: what it does ends with its thread");
-	if (tails && pl->m->fetch_n[1])
-		return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "%zu of its %zu exits %s to another function: there its "
-				 "results aren't known", tails, scan->exit_n, tails == 1 ? "jumps" : "jump");
+		return plan_note(p, PROBE_NOTE, pl->place, pl->fn->name, "it never returns: what it does ends with its thread");
 	return 0;
 }
 
@@ -208,6 +224,22 @@ static int sites_add(struct placing *pl, const struct objfile_scan *scan)
 	return r;
 }
 
+/*
+ * Is it a version of a function that only jumps to another version, as glibc's old pthread_cond_wait? Probed too, it would
+ * count each call twice.
+ */
+static bool leads_to_twin(const struct placing *pl, const struct objfile_scan *scan)
+{
+	for (size_t i = 0; i < scan->exit_n; i++)
+		for (size_t k = 0; scan->exits[i].tail && k < pl->all->n; k++)
+			if (pl->all->v[k].vaddr == scan->exits[i].target && &pl->all->v[k] != pl->fn &&
+			    !strcmp(pl->all->v[k].name, pl->fn->name)) {
+				pl->p->plan->duplicates++;
+				return true;
+			}
+	return false;
+}
+
 static int function_plan(struct placing *pl)
 {
 	struct binding b = {.d = pl->d, .file = &pl->p->file, .fn = pl->fn, .pool = pl->p->plan->pool};
@@ -234,6 +266,8 @@ static int function_plan(struct placing *pl)
 		return r;
 	if (r < 0)
 		return refused(pl, why.text[0] ? why.text : "its code can't be read");
+	if (leads_to_twin(pl, &scan))
+		return 0;
 	if (!scan.exits_known && pl->d->exit == DEFINITION_EXIT_ALL)
 		return refused(pl, scan.why_not.text[0] ? scan.why_not.text : "its exits can't be found");
 	return sites_add(pl, &scan);
@@ -287,7 +321,8 @@ static int symbol_plan(struct planning *p, size_t index, const struct symbol_pat
 		fs.n = FUNCTIONS_MAX;
 	}
 	for (size_t i = 0; r == 0 && i < fs.n; i++) {
-		struct placing pl = {.p = p, .d = d, .index = index, .fn = &fs.v[i], .place = place};
+		struct placing pl = {.p = p, .d = d, .index = index, .all = &fs, .fn = &fs.v[i],
+				     .place = place};
 
 		if (fs.v[i].imported)
 			plan_found(p, index, PROBE_IMPORTED);
@@ -300,46 +335,19 @@ static int symbol_plan(struct planning *p, size_t index, const struct symbol_pat
 	return r < 0 ? r : inlined_note(p, d, index, s, place, found);
 }
 
-static int marker_site(struct planning *p, size_t index, const struct objfile_marker *marker)
+/* Does the file have what tells this version of the program from others? */
+static int guards_hold(struct planning *p, const struct definition *d, bool *ret)
 {
-	const struct definition *d = &p->set->v[index];
-	struct binding b = {.d = d, .file = &p->file, .marker = marker, .pool = p->plan->pool};
-	struct probe_site s = {.vaddr = marker->vaddr, .ref_offset = marker->semaphore_offset, .condition = OBJFILE_ALWAYS,
-			       .text = "nop", .step = OBJFILE_STEP_EMULATED};
-	struct meaning m;
-	int r = meaning_make(p, &b, d->place, &m);
-
-	if (r <= 0) {
-		plan_found(p, index, PROBE_REFUSED);
-		return r;
-	}
-	m.point.definition = (uint32_t)index;
-	s.symbol = pool_printf(p->plan->pool, "%s:%s", marker->provider, marker->name);
-	if (!s.symbol)
-		return -ENOMEM;
-	s.wire.kind = WCBPF_SITE_MARK;
-	s.wire.flags = d->takes_stack ? WCBPF_SITE_STACK : 0;
-	s.wire.cfa_reg = 7;
-	s.wire.fetch_n = m.fetch_n[0];
-	memcpy(s.wire.fetch, m.fetch[0], sizeof(s.wire.fetch));
-	plan_found(p, index, PROBE_FOUND);
-	r = plan_add_point(p, &m.point, &s.point);
-	return r < 0 ? r : plan_add_site(p, &s);
-}
-
-static int marker_plan(struct planning *p, size_t index)
-{
-	const struct definition *d = &p->set->v[index];
-	const struct objfile_marker *all;
-	size_t n = file_markers(&p->file) ? objfile_markers_all(p->file.markers, &all) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		int r = strcmp(all[i].provider, d->provider) == 0 && strcmp(all[i].name, d->marker) == 0 ?
-				marker_site(p, index, &all[i]) :
-				0;
+	*ret = true;
+	for (size_t i = 0; i < d->guard_n; i++) {
+		struct symbol_pattern pattern = {.text = d->guards[i].symbol};
+		_cleanup_(functions_done) struct functions fs = {0};
+		int r = file_functions(&p->file, p->plan->pool, &pattern, &fs);
 
 		if (r < 0)
 			return r;
+		if ((fs.n > 0 && !fs.v[0].imported) == d->guards[i].without)
+			*ret = false;
 	}
 	return 0;
 }
@@ -347,17 +355,23 @@ static int marker_plan(struct planning *p, size_t index)
 static int definition_plan(struct planning *p, size_t index)
 {
 	const struct definition *d = &p->set->v[index];
-	bool go = p->file.o->go != NULL;
-	int r = 0;
+	bool go = p->file.o->go != NULL, holds;
+	int r;
 
 	if (!file_patterns_match(&d->files, p->file.o->path, p->file.o->is_program) ||
 	    (d->language == LANGUAGE_GO && !go) || (d->language == LANGUAGE_NATIVE && go))
 		return 0;
+	r = guards_hold(p, d, &holds);
+	if (r < 0 || !holds)
+		return r;
 	plan_found(p, index, PROBE_MISSING);
 	if (d->provider)
-		return marker_plan(p, index);
-	for (size_t i = 0; r == 0 && i < d->symbol_n; i++)
+		return markers_plan(p, index);
+	for (size_t i = 0; r == 0 && i < d->symbol_n; i++) {
 		r = symbol_plan(p, index, &d->symbols[i]);
+		if (d->first_only && p->plan->findings[index] >= PROBE_REFUSED)
+			break;
+	}
 	return r;
 }
 
@@ -386,9 +400,12 @@ int probe_resolve(const struct probe_set *s, const struct probe_object *o, struc
 	r = o->go_why ? plan_note(&p, PROBE_CAVEAT, NULL, o->path, "its Go functions can't be probed: %s", o->go_why) : 0;
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		r = definition_plan(&p, i);
+	if (r == 0)
+		r = tails_plan(&p);
 	if (r == 0 && o->go && probe_set_wants_go(s))
 		r = go_runtime_plan(&p);
 	file_done(&p.file);
+	free(p.tails);
 	if (r < 0)
 		return r;
 	if (plan->site_n)

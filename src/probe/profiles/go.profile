@@ -1,3 +1,84 @@
-about = Go: goroutines, net/http
-[op serve]
-symbol = net/http.(*conn).serve
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+#
+# Goroutines, with what they wait for and who wakes them, come from the runtime itself and need no line here. These are
+# the standard library's own operations. Offsets are those of net/http.Request and net/url.URL, whose first fields have
+# not changed since Go 1.0.
+about = goroutines, and the standard library's requests, queries, commands and mutexes
+tried = Go 1.19.8, programs of the tests
+file = program
+language = go
+
+# One request to a server, of HTTP/1 and HTTP/2; a new beginning, whatever its connection's goroutine did before.
+[op http.request]
+symbol = net/http.serverHandler.ServeHTTP
+args = server struct{*x}, w iface, req ptr
+kind = call
+class = http {+0(req):gostring}
+ident = {+56(+16(req)):gostring}
+root = yes
+optional = yes
+
+[op http.client]
+symbol = net/http.(*Client).do
+args = c ptr, req ptr
+results = resp ptr, err error
+kind = io
+work = external
+class = http.client {+0(req):gostring}
+ident = {+40(+16(req)):gostring}{+56(+16(req)):gostring}
+outcome = error if err != nil, ok
+optional = yes
+
+[op sql.query]
+symbol = database/sql.(*DB).QueryContext
+args = db ptr, ctx iface, query string, args slice
+results = rows ptr, err error
+kind = io
+work = external
+ident = {query}
+outcome = error if err != nil, ok
+optional = yes
+
+[op sql.exec]
+symbol = database/sql.(*DB).ExecContext
+args = db ptr, ctx iface, query string, args slice
+results = result iface, err error
+kind = io
+work = external
+ident = {query}
+outcome = error if err != nil, ok
+optional = yes
+
+# The path is the first field of exec.Cmd.
+[op exec.start]
+symbol = os/exec.(*Cmd).Start
+args = cmd ptr
+results = err error
+kind = internal
+ident = {+0(cmd):gostring}
+outcome = error if err != nil, ok
+optional = yes
+
+# Called only when the mutex is taken. In internal/sync from Go 1.24 on.
+[lock mutex]
+symbol = internal/sync.(*Mutex).lockSlow
+symbol = sync.(*Mutex).lockSlow
+first = yes
+args = m ptr
+resource = mutex:{m}
+wait_kind = mutex
+optional = yes
+
+[lock rwmutex.read]
+symbol = sync.runtime_SemacquireRWMutexR
+args = sem ptr
+resource = rwmutex:{sem} (read)
+wait_kind = rwlock
+optional = yes
+
+[lock rwmutex.write]
+symbol = sync.runtime_SemacquireRWMutex
+args = sem ptr
+resource = rwmutex:{sem} (write)
+wait_kind = rwlock
+optional = yes

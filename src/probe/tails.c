@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * A function that ends in a jump to another has not ended: glibc's
+ * pthread_mutex_lock waits in one that it jumps to. The other one leaves with
+ * the caller's frame, so its exits are exits of the first, told by the frame
+ * from those of its other callers. Only where the other is a choke point itself
+ * does the first end at the jump: its frame then is the other's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "probe/plan.h"
+#include "util/vec.h"
+
+#define LEVELS_MAX 4
+#define FOLLOWED_MAX 16
+
+struct following {
+	struct planning *p;
+	const struct tail *tail;
+	uint64_t functions[FOLLOWED_MAX]; /* that its exits were taken of */
+	size_t function_n;
+	/* What will be added if all goes well. */
+	struct probe_site *sites; /* owned */
+	size_t n, cap;
+};
+
+static bool is_choke_point(const struct planning *p, uint64_t function)
+{
+	for (size_t i = 0; i < p->plan->site_n; i++) {
+		const struct probe_site *s = &p->plan->sites[i];
+
+		if (s->function == function && (s->wire.kind == WCBPF_SITE_ENTRY || s->wire.kind == WCBPF_SITE_MARK))
+			return true;
+	}
+	return false;
+}
+
+static int site_keep(struct following *f, const struct objfile_exit *e)
+{
+	if (VEC_RESERVE(f->sites, f->cap, f->n + 1) < 0)
+		return -ENOMEM;
+	f->sites[f->n++] = plan_exit_site(&f->tail->site, e);
+	return 0;
+}
+
+/* 1: all its exits are kept. 0: they can't be had. -ENOMEM. */
+static int follow(struct following *f, uint64_t target, unsigned int level)
+{
+	_cleanup_(objfile_scan_done) struct objfile_scan scan = {0};
+	struct objfile_why why;
+	int r;
+
+	for (size_t i = 0; i < f->function_n; i++)
+		if (f->functions[i] == target)
+			return 1;
+	if (!target || level == LEVELS_MAX || f->function_n == FOLLOWED_MAX || is_choke_point(f->p, target))
+		return 0;
+	f->functions[f->function_n++] = target;
+	r = objfile_code_scan(f->p->file.code, target, 0, 0, &scan, &why);
+	if (r < 0 || !scan.exits_known)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; i < scan.exit_n; i++) {
+		r = scan.exits[i].tail ? follow(f, scan.exits[i].target, level + 1) : site_keep(f, &scan.exits[i]);
+		if (r <= 0 && (r == -ENOMEM || scan.exits[i].tail))
+			return r;
+	}
+	return 1;
+}
+
+static bool is_there(const struct planning *p, const struct probe_site *s)
+{
+	for (size_t i = 0; i < p->plan->site_n; i++)
+		if (p->plan->sites[i].vaddr == s->vaddr && p->plan->sites[i].point == s->point)
+			return true;
+	return false;
+}
+
+static int followed_add(const struct following *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		int r = is_there(f->p, &f->sites[i]) ? 0 : plan_add_site(f->p, &f->sites[i]);
+
+		if (r < 0)
+			return r;
+	}
+	f->p->plan->points[f->tail->site.point].shared_exits = true;
+	return 0;
+}
+
+/* It ends where it jumps; the function there has yet to make the results. */
+static int jump_add(struct planning *p, const struct tail *t)
+{
+	const struct probe_point *point = &p->plan->points[t->site.point];
+	struct probe_site s = t->site;
+	int r;
+
+	s.tail = true;
+	for (size_t k = 0; k < s.wire.fetch_n; k++)
+		s.wire.fetch[k] = (struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
+	r = plan_add_site(p, &s);
+	if (r < 0 || (t->target && is_choke_point(p, t->target)))
+		return r;
+	return plan_note(p, PROBE_NOTE, point->place, s.symbol, "where it jumps to another function (at %#llx) is its end, for the "
+			 "exits of that one can't be found%s", (unsigned long long)s.vaddr,
+			 s.wire.fetch_n ? "; there its results aren't known" : "");
+}
+
+int tails_plan(struct planning *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->tail_n; i++) {
+		_cleanup_(freep) struct probe_site *sites = NULL;
+		struct following f = {.p = p, .tail = &p->tails[i]};
+
+		r = follow(&f, p->tails[i].target, 0);
+		sites = f.sites;
+		if (r >= 0)
+			r = r ? followed_add(&f) : jump_add(p, &p->tails[i]);
+	}
+	return r;
+}
