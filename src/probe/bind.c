@@ -322,6 +322,9 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 	struct place p;
 	int r = g->stated ? signature_native(g, e->base == EXPR_RESULT, e->index, &p) : place_unstated(e, &p, why);
 
+	if (b->fn->copy && e->base == EXPR_ARG)
+		return refuse(why, "the compiler has made it a copy of the function for some calls, and where that has its "
+			      "arguments only debug information can tell");
 	if (r == -ENOENT)
 		return refuse(why, "the profile states only %zu", g->n);
 	if (r < 0)

@@ -66,12 +66,30 @@ struct objfile_markers *file_markers(struct file *f)
 
 static bool readable_match(const struct symbol_pattern *p, const char *mangled)
 {
-	_cleanup_(freep) char *readable = NULL;
+	_cleanup_(freep) char *readable = NULL, *name = NULL;
+	size_t n;
 
 	if ((mangled[0] != '_' && mangled[0] != '.') || (p->needle && !strstr(mangled, p->needle)))
 		return false;
-	readable = objfile_demangle(mangled);
+	if (symbol_clone(mangled, &n) == CLONE_PART)
+		return false;
+	name = strndup(mangled, n);
+	readable = name ? objfile_demangle(name) : NULL;
 	return readable && symbol_pattern_match_readable(p, readable);
+}
+
+/* As the symbol table has it, or a copy of that; of parts only what is named so. */
+static bool raw_match(const struct symbol_pattern *p, const char *name)
+{
+	_cleanup_(freep) char *plain = NULL;
+	size_t n;
+
+	if (!strchr(name, '.') || strchr(p->text, '.'))
+		return symbol_pattern_match(p, name, false);
+	if (symbol_clone(name, &n) == CLONE_PART)
+		return false;
+	plain = strndup(name, n);
+	return plain && symbol_pattern_match(p, plain, false);
 }
 
 uint32_t file_inlined(struct file *f, const struct symbol_pattern *p)
@@ -87,8 +105,7 @@ uint32_t file_inlined(struct file *f, const struct symbol_pattern *p)
 	n = f->inlines ? objfile_inlines_all(f->inlines, &all) : 0;
 	for (size_t i = 0; i < n; i++)
 		if (symbol_pattern_match(p, all[i].name, f->o->go != NULL) ||
-		    (all[i].linkage &&
-		     (symbol_pattern_match(p, all[i].linkage, false) || readable_match(p, all[i].linkage))))
+		    (all[i].linkage && (raw_match(p, all[i].linkage) || readable_match(p, all[i].linkage))))
 			sum += all[i].site_n;
 	return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
@@ -154,30 +171,30 @@ static bool version_match(const struct symbol_pattern *p, const struct objfile_n
 
 static int native_add(struct probe_pool *pool, const struct objfile_name *name, struct functions *fs)
 {
-	_cleanup_(freep) char *readable = objfile_demangle(name->name), *plain = NULL;
-	struct function fn = {.raw = name->name, .vaddr = name->vaddr, .size = name->size,
-			      .ifunc = name->ifunc, .imported = name->imported};
+	_cleanup_(freep) char *readable = NULL, *plain = NULL, *whole = NULL;
+	struct function fn = {.raw = name->name, .vaddr = name->vaddr, .size = name->size, .ifunc = name->ifunc,
+			      .imported = name->imported};
+	size_t n;
 
-	if (readable) {
-		plain = symbol_plain(readable);
-		if (!plain)
-			return -ENOMEM;
-	}
-	fn.name = pool_string(pool, plain ? plain : name->name);
+	fn.copy = symbol_clone(name->name, &n) == CLONE_COPY;
+	whole = strndup(name->name, n);
+	readable = whole ? objfile_demangle(whole) : NULL;
+	plain = readable ? symbol_plain(readable) : NULL;
+	if (!whole || (readable && !plain))
+		return -ENOMEM;
+	fn.name = pool_printf(pool, "%s%s", plain ? plain : whole, name->name + n);
 	if (!fn.name)
 		return -ENOMEM;
 	return function_add(fs, fn);
 }
 
-/* By the raw name: all of the table only if there are wildcards. */
 static int raw_functions(struct file *f, struct probe_pool *pool, const struct symbol_pattern *p, struct functions *fs)
 {
 	const struct objfile_name *v;
-	size_t n = p->wildcards ? objfile_names_all(f->names, &v) : objfile_names_find(f->names, p->text, &v);
+	size_t n = objfile_names_all(f->names, &v);
 
 	for (size_t i = 0; i < n; i++) {
-		int r = symbol_pattern_match(p, v[i].name, false) && version_match(p, &v[i]) ? native_add(pool, &v[i], fs) :
-												 0;
+		int r = raw_match(p, v[i].name) && version_match(p, &v[i]) ? native_add(pool, &v[i], fs) : 0;
 
 		if (r < 0)
 			return r;

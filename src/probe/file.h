@@ -27,6 +27,7 @@ struct function {
 	const char *name; /* readable, of the pool */
 	uint64_t vaddr, size;
 	bool go, ifunc, imported;
+	bool copy; /* made by the compiler for some calls: its arguments may be others */
 };
 struct functions {
 	struct function *v; /* owned */

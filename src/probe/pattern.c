@@ -191,6 +191,28 @@ bool symbol_pattern_match(const struct symbol_pattern *p, const char *name, bool
 	return false;
 }
 
+enum symbol_clone symbol_clone(const char *name, size_t *ret_plain_n)
+{
+	static const struct {
+		const char *word;
+		enum symbol_clone kind;
+	} words[] = {{".constprop.", CLONE_COPY}, {".isra.", CLONE_COPY}, {".cold", CLONE_PART}, {".part.", CLONE_PART}};
+	enum symbol_clone kind = CLONE_NONE;
+
+	*ret_plain_n = strlen(name);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *at = strstr(name, words[i].word);
+
+		if (!at || at == name)
+			continue;
+		if (words[i].kind > kind)
+			kind = words[i].kind;
+		if ((size_t)(at - name) < *ret_plain_n)
+			*ret_plain_n = (size_t)(at - name);
+	}
+	return kind;
+}
+
 /* Where the parameters begin: the '(' that matches the last ')' (behind which only "const" and the like may come). */
 static size_t parameters_at(const char *s)
 {

@@ -44,6 +44,12 @@ int symbol_pattern_parse(struct source *s, const char *text, struct symbol_patte
  * A name as the symbol table has it. Of Go functions the same package below a vendor/ folder is the same.
  */
 bool symbol_pattern_match(const struct symbol_pattern *p, const char *name, bool go);
+/*
+ * What compilers put behind the name of a function that they made another one of: "f.constprop.0", "f.cold". A copy for
+ * some of its calls is the function too, though its arguments may be others; a part of it is not.
+ */
+enum symbol_clone { CLONE_NONE, CLONE_COPY, CLONE_PART };
+enum symbol_clone symbol_clone(const char *name, size_t *ret_plain_n);
 /* The same for a demangled C++ or Rust name: with its parameters, or without if the pattern has none; Rust's hash is left out. */
 bool symbol_pattern_match_readable(const struct symbol_pattern *p, const char *demangled);
 /* How a demangled name is shown: without parameters and hash. malloc'd, NULL: no memory. */

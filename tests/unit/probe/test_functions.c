@@ -159,6 +159,22 @@ Test(functions, cplusplus)
 	expect_not_there(path, "ns::g", "no such function");
 }
 
+/* A copy that the compiler made for some calls is the function too; a part of it is not. */
+Test(functions, clones)
+{
+	static const char source[] = "__asm__(\".globl f,f.constprop.0,f.cold,f.part.0,fg\\n\"\n"
+				     "\".irp n,f,f.constprop.0,f.cold,f.part.0,fg\\n.type \\\\n,@function\\n\\\\n: push %rbx\\npop %rbx\\n"
+				     "ret\\n.size \\\\n,.-\\\\n\\n.endr\");\nint main(void) { return 0; }\n";
+	const char *path = build_compile("p", "-O1", source);
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "f ident={$arg1}", &s);
+
+	cr_assert_eq(p->point_n, 2, "%s", plans_notes(p));
+	cr_expect(plans_has_note(p, "-e: f.constprop.0: ident:", "only debug information can tell"), "%s", plans_notes(p));
+	cr_expect_eq(found_n(path, "f*"), 3);
+	cr_expect_eq(found_n(path, "f.part.0"), 1);
+}
+
 /* Code that the linker has folded: both names, one address. */
 Test(functions, shared_address)
 {

@@ -79,7 +79,6 @@ Test(pattern, readable)
 		{"(anonymous namespace)::f", "(anonymous namespace)::f(int)", true},
 		{"ns::t<int>", "void ns::t<int>(int)", true},
 		{"ns::t<*>", "std::pair<int, int> ns::t<char>(char)", true},
-		{"ns::f", "ns::f(int) [clone .cold]", false},
 		{"std::sys::*Mutex::lock_contended", "std::sys::sync::mutex::futex::Mutex::lock_contended", true},
 		{"app::run", "app::run::h0123456789abcdef", true},
 		{"app::run", "app::run::h0123456789abcdeg", false},

@@ -118,7 +118,7 @@ Test(values, notation)
 		/* the first that can be had: there is no debug information */
 		{"args = a ptr", "a->x.y | +40(a):u16", 0, {REG(5), U(2), MEMORY(40)}, PROBE_FORMAT_TYPE},
 	};
-	const char *path = build_compile("f", "-O1 -s", fixture);
+	const char *path = build_compile("f", "-O1 -s -rdynamic", fixture);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		expect_value(path, rows[i].args, rows[i].value, rows[i].exit, &rows[i].fetch, rows[i].format);
@@ -140,7 +140,7 @@ static void expect_refusal(const char *path, const char *args, const char *value
 
 Test(values, refused)
 {
-	const char *path = build_compile("f", "-O1 -s", fixture);
+	const char *path = build_compile("f", "-O1 -s -rdynamic", fixture);
 
 	expect_refusal(path, "", "who", "names of arguments need debug information");
 	expect_refusal(path, "", "$arg1->x", "fields by name need debug information");
@@ -159,7 +159,7 @@ Test(values, fixed_address)
 {
 	static const struct wcbpf_fetch number = {.from = WCBPF_FROM_CONST, .at = 0x404010, U(4), MEMORY(0)};
 	static const struct wcbpf_fetch text = {.from = WCBPF_FROM_CONST, .at = 0x404010, STRING};
-	const char *path = build_compile("f", "-O1 -s -no-pie", fixture);
+	const char *path = build_compile("f", "-O1 -s -rdynamic -no-pie", fixture);
 
 	expect_value(path, "", "@0x404010:u32", 0, &number, PROBE_FORMAT_TYPE);
 	expect_value(path, "", "@0x404010:string", 0, &text, PROBE_FORMAT_TYPE);
@@ -172,7 +172,7 @@ Test(values, constants)
 				   "ident = n{\\5}{a->x | \\\"none\"}{\\-7}\n"
 				   "outcome = hit if \\1 == 2, joined if a->x | \\3 == 3, ok\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(text, NULL);
-	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("prog", "-O1 -s", fixture));
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("prog", "-O1 -s -rdynamic", fixture));
 	static const char *const class[] = {"f", " in ", "prog"}, *const ident[] = {"n", "5", "none", "-7"};
 	const struct probe_point *point = &p->points[0];
 
@@ -198,7 +198,7 @@ Test(values, shared_and_compared)
 				   "target = t:{a}\nresource = {a}{n}\nreason = lazy if s, lock if n >= -3, call_exec if c == NULL, io\n"
 				   "only = n != 4 or a\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(text, NULL);
-	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("f", "-O1 -s", fixture));
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("f", "-O1 -s -rdynamic", fixture));
 	const struct probe_point *point = &p->points[0];
 	const struct wcbpf_site *w = &plans_site(p, WCBPF_SITE_ENTRY, 0)->wire;
 	static const struct {
@@ -206,7 +206,7 @@ Test(values, shared_and_compared)
 		int64_t than;
 		struct wcbpf_fetch fetch;
 	} want[] = {
-		{REASON_LAZY, PROBE_NE, 0, {REG(4), U(8)}},
+		{REASON_LAZY, PROBE_NE, 0, {REG(1), U(8)}},
 		{REASON_LOCK, PROBE_GE, -3, {REG(2), S(4)}},
 		{REASON_CALL_EXEC, PROBE_EQ, 0, {REG(8), U(8)}},
 	};
