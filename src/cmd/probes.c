@@ -76,8 +76,8 @@ static int set_inline(void *config, const char *value, char **ret_why)
 
 const struct option_row options_probes_rows[] = {
 	{'p', NULL, "PID|FILE", NULL, "the process, or the program's file, to look at", set_target},
-	{0, "probes", "NAME|FILE", NULL, "a profile of choke points, built-in or a file; may be repeated", set_probes},
-	{'e', NULL, "'[FILE:]SYMBOL [KEY=VALUE...]'", NULL, "one more op, as a line of a profile; may be repeated", set_inline},
+	{0, "probes", "NAME|FILE", NULL, "a profile of choke points; may be repeated", set_probes},
+	{'e', NULL, "SYMBOL", NULL, "one more: '[FILE:]SYMBOL [KEY=VALUE...]'; may be repeated", set_inline},
 	{0, "json", NULL, NULL, "print JSON", set_json},
 	OPTIONS_ALL_ROWS,
 };

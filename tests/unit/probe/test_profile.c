@@ -138,7 +138,9 @@ Test(profile, all_errors_at_once)
 	cr_assert_eq(probe_set_add_text(s, "p", text, sizeof(text) - 1, &why), -EINVAL);
 	cr_expect_not_null(strstr(why, "p:4: nope: no such key"), "%s", why);
 	cr_expect_not_null(strstr(why, "p:9: root: not of a section of the kind [wait]"), "%s", why);
+	free(TAKE_PTR(why));
 	cr_expect_eq(probe_set_add_text(s, "p", "a\0b", 3, &why), -EINVAL);
+	cr_expect_not_null(strstr(why, "this is no text"), "%s", why);
 }
 
 Test(profile, too_many_values)
@@ -228,7 +230,7 @@ Test(set, files_and_none)
 	unlink(path);
 	cr_expect_eq(probe_set_add(s, "/nowhere/x.profile", &why), -ENOENT);
 	cr_expect_not_null(strstr(why, "/nowhere/x.profile: No such file"), "%s", why);
-	free(why);
+	free(TAKE_PTR(why));
 	cr_expect_eq(probe_set_add(s, "pthreads", &why), -ENOENT);
 	cr_expect_not_null(strstr(why, "neither a profile that comes with wcbpf"), "%s", why);
 }
