@@ -60,6 +60,17 @@ static int failure_note(struct slots *s, unsigned int line, const char *key, con
 	return plan_note(s->p, severity, place, s->symbol, "%s: {%s} is left out: %s", key, v->text, slot->why.text);
 }
 
+/* "setupNetwork" of "pkg.(*Client).setupNetwork", "f" of "ns::f". */
+static const char *last_part(const char *symbol)
+{
+	const char *last = symbol;
+
+	for (const char *at = symbol; *at && *at != '<' && *at != '['; at++)
+		if ((at[0] == '.' || at[0] == ':' || at[0] == '/') && at[1] && !strchr(".:/(", at[1]))
+			last = at + 1;
+	return last;
+}
+
 /* A text with a value that can't be had would name something else: it is left out as a whole. 0, -ENOMEM. */
 static int text_make(struct slots *s, const char *key, const struct template *t, struct probe_text *ret)
 {
@@ -75,6 +86,8 @@ static int text_make(struct slots *s, const char *key, const struct template *t,
 		v[i] = (struct probe_piece){.value = -1, .literal = c->literal};
 		if (c->kind == CHUNK_SYMBOL)
 			v[i].literal = s->symbol;
+		else if (c->kind == CHUNK_NAME)
+			v[i].literal = last_part(s->symbol);
 		else if (c->kind == CHUNK_FILE)
 			v[i].literal = pool_string(s->b->pool, slash ? slash + 1 : path);
 		else if (slot && !slot->bound)

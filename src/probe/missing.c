@@ -104,44 +104,59 @@ static size_t profile_len(const struct definition *d)
 	return slash && strcmp(d->source_name, "-e") != 0 ? (size_t)(slash - d->name) : 0;
 }
 
-/* Is nothing of its profile meant for any file? Then the first of them says so. */
-static bool is_other_program(const struct probe_set *s, const struct probe_plan *const *plans, size_t n, size_t index,
-			     bool *ret_first)
+/*
+ * Has nothing of its profile been found in any file? *ret_best: as much as came of the best of it; *ret_first: it is the first one,
+ * which speaks for all; *ret_n: how many they are.
+ */
+static bool profile_is_absent(const struct probe_set *s, const struct probe_plan *const *plans, size_t n, size_t index,
+			      enum probe_finding *ret_best, bool *ret_first, size_t *ret_n)
 {
 	const struct definition *d = &s->v[index];
 	size_t len = profile_len(d);
 	uint32_t inlined;
 
 	*ret_first = true;
+	*ret_best = PROBE_NOT_MEANT;
+	*ret_n = 0;
 	for (size_t i = 0; len && i < s->n; i++) {
+		enum probe_finding found;
+
 		if (profile_len(&s->v[i]) != len || strncmp(s->v[i].name, d->name, len) != 0)
 			continue;
-		if (best(plans, n, i, &inlined) != PROBE_NOT_MEANT)
+		found = best(plans, n, i, &inlined);
+		if (found > PROBE_MISSING)
 			return false;
-		if (i < index)
-			*ret_first = false;
+		*ret_best = found > *ret_best ? found : *ret_best;
+		*ret_first &= i >= index;
+		++*ret_n;
 	}
-	return len != 0;
+	return *ret_n > 1;
 }
 
-static int not_meant_note(const struct probe_set *s, const struct probe_plan *const *plans, size_t n, size_t index,
-			  struct notes *notes)
+static int absent_note(const struct definition *d, enum probe_finding found, size_t n, struct notes *notes)
 {
-	const struct definition *d = &s->v[index];
 	_cleanup_(freep) char *files = files_text(d);
 	const char *language = d->language == LANGUAGE_GO ? "Go " : "";
-	enum probe_severity severity = d->optional ? PROBE_NOTE : PROBE_CAVEAT;
-	bool first;
 
 	if (!files)
 		return -ENOMEM;
-	if (!is_other_program(s, plans, n, index, &first))
-		return note_add(notes, severity, "%s: %s: no %sfile of the target is meant by 'file = %s'", d->place, d->name,
-				language, files);
-	if (!first)
-		return 0;
+	if (found == PROBE_MISSING)
+		return note_add(notes, PROBE_CAVEAT, "%s: none of its %zu choke points is in the target (file = %s)",
+				d->source_name, n, files);
 	return note_add(notes, PROBE_CAVEAT, "%s: the profile is not for this target: no %sfile of it is meant by 'file = %s'",
 			d->source_name, language, files);
+}
+
+static int not_meant_note(const struct definition *d, enum probe_severity severity, struct notes *notes)
+{
+	_cleanup_(freep) char *files = files_text(d);
+
+	if (!files)
+		return -ENOMEM;
+	if (d->guard_n)
+		return note_add(notes, PROBE_NOTE, "%s: %s: not for this version of the program (with, without)", d->place, d->name);
+	return note_add(notes, severity, "%s: %s: no %sfile of the target is meant by 'file = %s'", d->place, d->name,
+			d->language == LANGUAGE_GO ? "Go " : "", files);
 }
 
 static int missing_note(const struct probe_set *s, const struct probe_plan *const *plans, size_t n, size_t index,
@@ -150,13 +165,18 @@ static int missing_note(const struct probe_set *s, const struct probe_plan *cons
 	const struct definition *d = &s->v[index];
 	_cleanup_(freep) char *what = what_text(d);
 	enum probe_severity severity = d->optional ? PROBE_NOTE : PROBE_CAVEAT;
+	enum probe_finding most;
 	uint32_t inlined;
+	size_t profile_n;
+	bool first;
 
 	if (!what)
 		return -ENOMEM;
+	if (profile_is_absent(s, plans, n, index, &most, &first, &profile_n))
+		return first ? absent_note(d, most, profile_n, notes) : 0;
 	switch (best(plans, n, index, &inlined)) {
 	case PROBE_NOT_MEANT:
-		return not_meant_note(s, plans, n, index, notes);
+		return not_meant_note(d, severity, notes);
 	case PROBE_MISSING:
 		return note_add(notes, severity, "%s: %s: %s", d->place, what,
 				d->provider ? "no such marker (USDT) in the files that are meant" :

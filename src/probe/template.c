@@ -104,8 +104,11 @@ static int hole_parse(struct filling *f, const char **at)
 	struct value v;
 	int r;
 
-	if (!strncmp(start, "$symbol}", 8) || !strncmp(start, "$file}", 6)) {
-		chunk.kind = start[1] == 's' ? CHUNK_SYMBOL : CHUNK_FILE;
+	chunk.kind = !strncmp(start, "$symbol}", 8) ? CHUNK_SYMBOL :
+		     !strncmp(start, "$name}", 6)   ? CHUNK_NAME :
+		     !strncmp(start, "$file}", 6)   ? CHUNK_FILE :
+						      CHUNK_VALUE;
+	if (chunk.kind != CHUNK_VALUE) {
 		*at = strchr(start, '}') + 1;
 		return chunk_add(f, chunk);
 	}

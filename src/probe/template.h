@@ -8,6 +8,7 @@ enum chunk_kind {
 	CHUNK_LITERAL,
 	CHUNK_VALUE,
 	CHUNK_SYMBOL, /* {$symbol}: the name of the function, known when it is found */
+	CHUNK_NAME,   /* {$name}: of that the last part, "setupNetwork" */
 	CHUNK_FILE,   /* {$file}: the last component of the file's path */
 };
 struct chunk {

@@ -117,7 +117,7 @@ Test(functions, optional_and_other_programs)
 
 	expect_missing(optional, p, PROBE_NOTE, "test:1: nope: no such function");
 	expect_missing(other, q, PROBE_CAVEAT, "test: the profile is not for this target: no file of it is meant by 'file = postgres'");
-	expect_missing(go, r, PROBE_CAVEAT, "no Go file of it");
+	expect_missing(go, r, PROBE_CAVEAT, "no Go file of the target is meant");
 }
 
 Test(functions, first_and_guards)
