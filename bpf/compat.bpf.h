@@ -171,6 +171,15 @@ static __always_inline void regs_dwarf(const struct regs *r, __u64 out[WCBPF_REG
 	out[15] = r->r15;
 	out[16] = r->ip;
 }
+/* Go's own calling convention (ABIInternal): the g, and the first integer arguments and results. */
+#define REGS_GO_G(r) ((r)->r14)
+#define REGS_GO_ARG(r, i) ((i) == 0 ? (r)->ax : (i) == 1 ? (r)->bx : (r)->cx)
+
+/* Has the conditional jump at a site with these flags been taken? */
+#define EFLAGS_CF 0x01
+#define EFLAGS_ZF 0x40
+#define REGS_BELOW(r) (((r)->flags & EFLAGS_CF) != 0)
+#define REGS_BELOW_EQUAL(r) (((r)->flags & (EFLAGS_CF | EFLAGS_ZF)) != 0)
 #else
 #error "no register layout for this architecture: add it here"
 #endif

@@ -121,7 +121,7 @@ static __always_inline void on_fork(struct task_struct *parent, struct task_stru
 	e->start_ns = t->start_ns;
 	e->exec_id = BPF_CORE_READ(child, self_exec_id);
 	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &child->comm);
-	bpf_ringbuf_submit(e, ring_flags(&lifecycle));
+	bpf_ringbuf_submit(e, rt.fork_wakes && tid == tgid ? BPF_RB_FORCE_WAKEUP : ring_flags(&lifecycle));
 }
 
 /*
@@ -190,6 +190,7 @@ static __always_inline void on_exec(struct task_struct *task, __u32 old_tid)
 	if (!t)
 		return;
 	t->exec_id = BPF_CORE_READ(task, self_exec_id);
+	t->goid = 0;
 	if (t->held) {
 		t->held = 0;
 		thread_restart(t, task, now);

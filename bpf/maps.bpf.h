@@ -17,6 +17,9 @@ struct thread {
 	__u64 last_ns; /* since when in this phase */
 	__u64 oncpu_ns, runnable_ns, blocked_ns, lost_ns;
 	__u64 exec_ns; /* the kernel's run time of the thread (se.sum_exec_runtime) when it last left the CPU */
+	__u64 goid; /* the goroutine it runs, 0: none or not known */
+	__u64 out_goid; /* when it left the CPU */
+	__u64 park_ustack_id; /* of that goroutine, which is about to park */
 	/* the off-CPU interval under way */
 	__u64 out_ns;
 	__u64 kstack_id; /* walked at switch-out: with raw_tp, or see leaving_walk_due(); else 0 */
@@ -48,6 +51,7 @@ struct thread {
 	/* identity and counts */
 	__u32 tid, tgid; /* as the user sees them */
 	__u32 interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
+	__u32 twin; /* the site whose hit a newer link's program has left to an older one's; 0: none */
 	__u8 seeded;
 	__u8 exiting;
 	__u8 kthread;
@@ -118,10 +122,13 @@ struct {
 	__type(value, __u32);
 } tids_of_tasks SEC(".maps");
 
-/* A thread's entry before anything is known: the programs' own stack is too small for one. Never written. */
+/*
+ * A thread's entry before anything is known: the programs' own stack is too small for one. Never written but [1]: that
+ * of wcbpf's own thread that measures what a hit costs.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct thread);
 } blank SEC(".maps");
@@ -247,8 +254,12 @@ struct scratch {
 	struct walk walk;
 	__u32 kernel_part, kernel_first; /* frames_caller_find()'s: in memory, so that the verifier need not follow them */
 };
-/* Scheduler programs (interrupts off); iterators, which those may interrupt; the sampling timer, which may interrupt these. */
-enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER, SCRATCH_SAMPLE, SCRATCH_USERS };
+/*
+ * Scheduler programs (interrupts off); iterators, which those may interrupt; the sampling timer, which may interrupt these.
+ * Programs of choke points may be preempted by one another: each claims one of several.
+ */
+#define SITE_SLOTS 4
+enum scratch_user { SCRATCH_SCHED, SCRATCH_ITER, SCRATCH_SAMPLE, SCRATCH_SITE, SCRATCH_USERS = SCRATCH_SITE + SITE_SLOTS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCRATCH_USERS);
@@ -274,6 +285,87 @@ struct {
 	__type(key, __u32);
 	__type(value, struct copies);
 } copy_counts SEC(".maps");
+
+/* ---- choke points: made small before loading when there are none ---- */
+
+/* What is probed, by site number: made by userspace, [0] is none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WCBPF_SITES_MAX);
+	__type(key, __u32);
+	__type(value, struct wcbpf_site);
+} sites SEC(".maps");
+/* Where programs get no cookies. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WCBPF_SITES_MAX);
+	__type(key, struct wcbpf_address);
+	__type(value, struct wcbpf_sites_at);
+} sites_at SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WCBPF_GO_LAYOUTS_MAX);
+	__type(key, __u32);
+	__type(value, struct wcbpf_go_layout);
+} go_layouts SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WCBPF_POINTS_MAX);
+	__type(key, __u32);
+	__type(value, struct wcbpf_hits);
+} hits SEC(".maps");
+
+/* An event in the making. Behind its data is room that the verifier wants: it bounds offset and length each, not their sum. */
+#define DATA_MASK 4095
+struct site_scratch {
+	struct wcbpf_op op;
+	__u8 slack[DATA_MASK + 1 + 8 + 2 * WCBPF_VALUE_BYTES_MAX + 8 - WCBPF_OP_DATA_MAX];
+	__u64 regs[32]; /* by DWARF number, as many as there are */
+	__u32 len;	/* of the data so far */
+	__u32 pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SITE_SLOTS);
+	__type(key, __u32);
+	__type(value, struct site_scratch);
+} site_scratches SEC(".maps");
+/* Which of these, and of scratches from SCRATCH_SITE on, are in use. */
+struct site_claims {
+	__u32 busy[SITE_SLOTS];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct site_claims);
+} site_claims SEC(".maps");
+
+/* Goroutines, while they live. Those of a process that has ended, or has another program now, are removed by userspace. */
+struct goroutine_key {
+	__u32 tgid; /* kernel-wide */
+	__u32 life; /* of that number: see goroutine_key_of() */
+	__u64 goid;
+};
+enum goroutine_phase { GOROUTINE_RUNNING, GOROUTINE_PARKED, GOROUTINE_RUNNABLE };
+struct goroutine {
+	__u64 goid;
+	__u64 exec_id; /* its process's */
+	__u64 since_ns; /* in this phase */
+	__u64 wake_ns;
+	__u64 resource, ustack_id;
+	__u64 waker_goid;
+	__u32 tid, tgid, waker_tid; /* as the user sees them; tid: that ran it last */
+	__u32 kernel_tid;	    /* likewise, kernel-wide */
+	__u32 flags;		    /* WCBPF_GO_* */
+	__u8 phase, reason, waker_ctx, pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct goroutine_key);
+	__type(value, struct goroutine);
+} goroutines SEC(".maps");
 
 struct counters {
 	__u64 n[WCBPF_CNT_MAX];

@@ -169,6 +169,8 @@ static __always_inline void interval_fill(struct wcbpf_interval *e, const struct
 	e->wake_ns = wake_ns;
 	e->ustack_id = t->ustack_id;
 	e->resource_id = t->resource_id;
+	/* a goroutine that has run elsewhere since was not on this thread any more: it sat in the scheduler, idle */
+	e->goid = t->goid == t->out_goid ? t->out_goid : 0;
 	__builtin_memcpy(e->args, t->args, sizeof(e->args));
 	e->timeout_ns = t->timeout_ns;
 	e->flags = t->flags;
@@ -392,6 +394,7 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 	t->flags = (runnable ? WCBPF_IV_PREEMPTED : 0) | (t->exiting ? WCBPF_IV_EXITING : 0);
 	t->cpu_out = bpf_get_smp_processor_id();
 	t->ustack_id = t->resource_id = 0;
+	t->out_goid = t->goid;
 	t->owner_tid = 0;
 	t->timeout_ns = -1;
 	if (runnable)

@@ -23,6 +23,9 @@
 #include "lifecycle.bpf.h"
 #include "iter.bpf.h"
 #include "oncpu.bpf.h"
+#include "slot.bpf.h"
+#include "go.bpf.h"
+#include "op.bpf.h"
 
 /* Learns what rt.same_call_mask and rt.hardirq_mask are made of: at the switches of one thread of ours. */
 static __always_inline void calibrate(struct task_struct *prev, const bool btf)
@@ -265,6 +268,42 @@ int sample(struct sample_context *ctx)
 	return 0;
 }
 
+/*
+ * A choke point. Three times: for links of many addresses (uprobe_multi, 6.6), for perf events with a cookie, and for
+ * those without (before 5.15, 7adfc6c9b315), where neither atomics can be used. Userspace loads one.
+ */
+SEC("uprobe")
+int site_multi(struct regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	on_site(ctx, cookie, cookie >> 32, true, true);
+	return 0;
+}
+
+SEC("uprobe")
+int site_cookie(struct regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	on_site(ctx, cookie, cookie >> 32, true, true);
+	return 0;
+}
+
+SEC("uprobe")
+int site_address(struct regs *ctx)
+{
+	struct wcbpf_address key = { .address = REGS_IP(ctx), .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct wcbpf_sites_at *at = bpf_map_lookup_elem(&sites_at, &key);
+
+	for (int i = 0; at && i < WCBPF_SITES_AT_MAX; i++) {
+		if (!at->site[i])
+			break;
+		on_site(ctx, at->site[i], 0, false, false);
+	}
+	return 0;
+}
+
 SEC("iter/task")
 int tasks(struct bpf_iter__task *ctx)
 {
@@ -295,6 +334,16 @@ int leftovers(struct bpf_iter__bpf_map_elem *ctx)
 
 	if (t && !t->closed && !t->held && t->task)
 		leftover_close(ctx->meta->seq, t);
+	return 0;
+}
+
+SEC("iter/bpf_map_elem")
+int goroutines_left(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct goroutine *s = ctx->value;
+
+	if (s)
+		goroutine_close(ctx->meta->seq, s);
 	return 0;
 }
 

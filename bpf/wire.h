@@ -495,17 +495,45 @@ struct wcbpf_fetch {
 
 enum wcbpf_site_flags {
 	WCBPF_SITE_STACK = 1 << 0, /* take the user stack */
+	WCBPF_SITE_STEPPED = 1 << 1, /* the kernel single-steps its instruction: its hits are counted apart */
+	/* its instruction is a jump back to the function's begin, by way of growing the stack: if taken, the entry is to come */
+	WCBPF_SITE_UNLESS_BE = 1 << 2, /* jbe */
+	WCBPF_SITE_UNLESS_B = 1 << 3,  /* jb */
 };
 
 struct wcbpf_site {
 	__u32 point;
 	__u32 flags;   /* enum wcbpf_site_flags */
+	__u32 generation; /* of the link whose hits count, see WCBPF_COOKIE; while one link replaces another there are two */
+	__u32 pad;
 	__u8 kind;     /* enum wcbpf_site_kind */
 	__u8 fetch_n;
 	__u8 layout;   /* of Go's structures: index of layouts; 0: no Go code */
 	__u8 cfa_reg;  /* DWARF number: 7 rsp, 6 rbp */
 	__s32 cfa_off; /* at this instruction CFA is cfa_reg + cfa_off */
 	struct wcbpf_fetch fetch[WCBPF_FETCHES_MAX];
+};
+
+/* What the link of a site gives its program: which site, and the link's generation. */
+#define WCBPF_COOKIE(site, generation) ((__u64)(generation) << 32 | (site))
+
+/* Without cookies (before 5.15): which sites an address of a process has. */
+#define WCBPF_SITES_AT_MAX 4
+struct wcbpf_address {
+	__u64 address;
+	__u32 tgid; /* kernel-wide */
+	__u32 pad;
+};
+struct wcbpf_sites_at {
+	__u32 site[WCBPF_SITES_AT_MAX]; /* ends with 0 */
+};
+
+/* Hits of a point, counted whatever becomes of their events; [0] are those of the calibration. */
+struct wcbpf_hits {
+	__u64 entry_n; /* of entries, marks and sites of the Go runtime */
+	__u64 exit_n;
+	__u64 stepped_n; /* of all: at single-stepped instructions */
+	__u64 other_n;	 /* by threads that are not traced, in no other number but stepped_n */
 };
 
 /* Where a Go runtime keeps what is needed; offsets in bytes. */
@@ -517,7 +545,7 @@ struct wcbpf_go_layout {
 	__u8 pad[5];
 };
 
-/* A value as fetched: a header, then bytes padded to 8. */
+/* A value as fetched: a header, then bytes padded to 8. A number is 8 bytes, extended by its sign if it has one. */
 struct wcbpf_value {
 	__u8 type;  /* enum wcbpf_value_type */
 	__u8 error; /* 1: memory was not readable; 0 bytes follow */
@@ -542,12 +570,18 @@ struct wcbpf_op {
 	__u8 data[WCBPF_OP_DATA_MAX]; /* value_n times struct wcbpf_value and its bytes; head.size ends after data_len */
 };
 
-/* A goroutine was made, by a go statement; or, when parent_goid and start_pc are 0, is seen first. */
+enum wcbpf_go_birth_flags {
+	WCBPF_GO_SEEN_FIRST = 1 << 0, /* it was there before, nobody knows since when */
+};
+
+/* A goroutine was made, by a go statement; or is seen first. */
 struct wcbpf_go_birth {
 	struct wcbpf_head head;
 	__u64 goid, parent_goid;
-	__u64 start_pc, go_pc; /* of its function; of the go statement */
+	__u64 start_pc, go_pc; /* of its function; of the go statement. 0: not known */
 	__u32 tid, tgid;
+	__u32 flags; /* enum wcbpf_go_birth_flags */
+	__u32 pad;
 };
 
 enum wcbpf_go_flags {
@@ -557,6 +591,7 @@ enum wcbpf_go_flags {
 	WCBPF_GO_WAKE_UNSEEN = 1 << 3,
 	WCBPF_GO_WAKER_KNOWN = 1 << 4,
 	WCBPF_GO_SYSCALL = 1 << 5, /* from the end of a system call (wake_ns) to running again */
+	WCBPF_GO_EXITED = 1 << 6,  /* ended with its process, not by running again */
 };
 
 /* A goroutine did not run, from park_ns to head.time_ns. */
@@ -673,6 +708,11 @@ struct wcbpf_rt {
 	__u64 frozen[WCBPF_CALIBRATION_FROZEN_MAX][WCBPF_CALIBRATION_WORDS];
 	__u64 regs_offset; /* from the begin of a thread's kernel stack to its user registers */
 	__u32 key_at[2]; /* places of a skeleton key's words; 0: no skeletons are used */
+	__u32 probing_tid; /* calibration: our thread that calls a probed function; 0: none */
+	__u32 fork_wakes;  /* userspace hears at once of new processes: it has to attach probes to them */
+	/* which goroutines an iteration closes: of this process, with programs before this exec (0: all), at that time */
+	__u32 go_close_tgid, go_close_flags; /* tgid 0: of all; WCBPF_GO_* */
+	__u64 go_close_exec_id, go_close_ns;
 };
 
 #ifndef __cplusplus
@@ -695,11 +735,13 @@ _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");
 _Static_assert(sizeof(struct wcbpf_futex_result) == 48, "wire layout");
 _Static_assert(sizeof(struct wcbpf_sample) == 64, "wire layout");
 _Static_assert(sizeof(struct wcbpf_fetch) == 48, "wire layout");
-_Static_assert(sizeof(struct wcbpf_site) == 16 + 48 * WCBPF_FETCHES_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_site) == 24 + 48 * WCBPF_FETCHES_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_go_layout) == 24, "wire layout");
+_Static_assert(sizeof(struct wcbpf_address) == 16, "wire layout");
+_Static_assert(sizeof(struct wcbpf_hits) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_value) == 8, "wire layout");
 _Static_assert(sizeof(struct wcbpf_op) == 64 + WCBPF_OP_DATA_MAX, "wire layout");
-_Static_assert(sizeof(struct wcbpf_go_birth) == 56, "wire layout");
+_Static_assert(sizeof(struct wcbpf_go_birth) == 64, "wire layout");
 _Static_assert(sizeof(struct wcbpf_go_interval) == 96, "wire layout");
 _Static_assert(sizeof(struct wcbpf_go_death) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_seed) == 144 + 8 * WCBPF_REGS_MAX, "wire layout");

@@ -8,6 +8,7 @@
 #include "model/model.h"
 
 struct capture;
+struct probe_set;
 
 enum capture_scope { CAPTURE_PIDS, CAPTURE_TIDS, CAPTURE_CGROUP, CAPTURE_ALL };
 
@@ -34,6 +35,9 @@ struct capture_options {
 	enum wcbpf_ustack user_stacks;
 	bool copies;	     /* what the tables don't know is copied and unwound here, within a budget */
 	uint32_t sample_hz;  /* how often a CPU's running thread is looked at; 0: never */
+	const struct probe_set *probes; /* choke points; NULL: none */
+	double overhead_max; /* of a CPU that they may take: a probe that breaks it is detached; 0: no limit */
+	const char *only;    /* --only, see assemble.h; NULL: all */
 	bool rows_by_thread; /* as analyze_wall() needs them */
 	uint64_t ring_bytes; /* a CPU; 0: default */
 };

@@ -95,6 +95,17 @@ static int64_t preempt_count_distance(const struct btf *btf)
 	return count + member - rq;
 }
 
+static bool has_enumerator(const struct btf *btf, const char *type, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	return false;
+}
+
 int features_read(struct features *ret)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
@@ -104,5 +115,6 @@ int features_read(struct features *ret)
 	*ret = (struct features){ 0 };
 	switch_arguments(btf, ret);
 	ret->preempt_count_distance = preempt_count_distance(btf);
+	ret->attach_cookie = has_enumerator(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
 	return 0;
 }

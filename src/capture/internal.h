@@ -22,6 +22,7 @@ struct features {
 	bool switch_has_prev_state;	  /* sched_switch's fourth argument (5.18+) */
 	bool switch_prev_state_first;	  /* 5.18.0 and 5.18.1 alone had it second */
 	int64_t preempt_count_distance;	  /* from run queue to preempt count, 0: unknown */
+	bool attach_cookie;		  /* programs of probes can ask for one (5.15+) */
 };
 /* -ENOENT: the kernel has no BTF. */
 int features_read(struct features *ret);

@@ -16,6 +16,7 @@
 
 #include "capture/privileges.h"
 #include "capture/programs.h"
+#include "capture/sites.h"
 #include "capture/skeletons.h"
 #include "capture/tables.h"
 #include "util/cleanup.h"
@@ -42,10 +43,12 @@ struct programs {
 	bool *ring_small; /* by CPU: it was offline when rings were made */
 	uint32_t cpu_n, sample_hz;
 	bool typed; /* BTF tracing programs */
+	enum site_how sites;
 	const char *problems[PROBLEMS_MAX + 1];
 	size_t problem_n;
 	uint64_t run_n, run_ns, misses; /* read before detaching */
 	uint64_t sample_run_n, sample_run_ns; /* of them */
+	uint64_t site_run_n, site_run_ns;     /* likewise */
 	enum capture_kernel_stacks kernel_stacks;
 	struct wcbpf_skeleton *skeletons; /* the map's memory, NULL: not in use */
 };
@@ -74,6 +77,39 @@ static bool is_raw_twin(const char *name)
 static bool is_btf_twin(const char *name)
 {
 	return !strcmp(name, "switch_btf") || !strcmp(name, "waking_btf") || !strcmp(name, "wakeup_new_btf");
+}
+
+static bool is_site_program(const char *name)
+{
+	return !strncmp(name, "site_", 5);
+}
+
+/* A recording without choke points needs none of their memory. */
+static int site_maps_shrink(struct wcbpf_bpf *skel)
+{
+	struct bpf_map *const maps[] = { skel->maps.sites, skel->maps.sites_at, skel->maps.go_layouts, skel->maps.hits,
+					 skel->maps.site_scratches, skel->maps.goroutines };
+	uint32_t slots = bpf_map__max_entries(skel->maps.site_scratches);
+	int err = bpf_map__set_max_entries(skel->maps.scratches, bpf_map__max_entries(skel->maps.scratches) - slots);
+
+	for (size_t i = 0; !err && i < sizeof(maps) / sizeof(maps[0]); i++)
+		err = bpf_map__set_max_entries(maps[i], 1);
+	return err;
+}
+
+static struct bpf_program *site_program(const struct programs *p)
+{
+	switch (p->sites) {
+	case SITES_MULTI:
+		return p->skel->progs.site_multi;
+	case SITES_COOKIE:
+		return p->skel->progs.site_cookie;
+	case SITES_ADDRESS:
+		return p->skel->progs.site_address;
+	case SITES_NONE:
+		break;
+	}
+	return NULL;
 }
 
 static int knobs_set(struct wcbpf_bpf *skel, const struct capture_options *o, const struct features *f, uint32_t cpu_n,
@@ -111,7 +147,12 @@ static uint64_t ring_bytes_choose(uint64_t asked, uint32_t cpu_n)
 	return bytes;
 }
 
-static int load(struct programs *p, const struct capture_options *o, const struct features *f, bool btf, bool sample)
+struct load_choice {
+	bool btf, sample;
+	enum site_how sites;
+};
+
+static int load(struct programs *p, const struct capture_options *o, const struct features *f, struct load_choice choice)
 {
 	struct bpf_program *prog;
 	int err;
@@ -120,42 +161,57 @@ static int load(struct programs *p, const struct capture_options *o, const struc
 	p->skel = wcbpf_bpf__open();
 	if (!p->skel)
 		return -errno;
+	p->sites = choice.sites;
 	err = knobs_set(p->skel, o, f, p->cpu_n, ring_bytes_choose(o->ring_bytes, online_n(p->online)));
+	if (!err && choice.sites == SITES_NONE)
+		err = site_maps_shrink(p->skel);
 	if (err)
 		return err;
 	bpf_object__for_each_program(prog, p->skel->obj) {
 		const char *name = bpf_program__name(prog);
 
-		if (btf ? is_raw_twin(name) : is_btf_twin(name))
+		if ((choice.btf ? is_raw_twin(name) : is_btf_twin(name)) ||
+		    (is_site_program(name) && prog != site_program(p)))
 			bpf_program__set_autoload(prog, false);
 	}
-	bpf_program__set_autoload(p->skel->progs.sample, sample);
+	bpf_program__set_autoload(p->skel->progs.sample, choice.sample);
+	bpf_program__set_autoload(p->skel->progs.goroutines_left, choice.sites != SITES_NONE);
+	if (choice.sites == SITES_MULTI)
+		bpf_program__set_expected_attach_type(p->skel->progs.site_multi, SITES_ATTACH_MULTI);
+	p->typed = choice.btf;
 	return wcbpf_bpf__load(p->skel);
 }
 
-/* With what the host allows. The first refusal if it allows nothing. */
+/*
+ * With what the host allows: everything first, then without one part that it may
+ * refuse, then without all. The first refusal if it allows nothing.
+ */
 static int load_any(struct programs *p, const struct capture_options *o, const struct features *f)
 {
 	bool sample = o->sample_hz;
-	int err = load(p, o, f, true, sample);
+	enum site_how sites = o->probes ? sites_how(f) : SITES_NONE;
+	const struct load_choice choices[] = {
+		{ true, sample, sites }, { false, sample, sites }, { true, sample, SITES_NONE }, { true, false, sites },
+		{ true, false, SITES_NONE }, { false, false, SITES_NONE },
+	};
+	int err = 0, first = 0;
 
-	p->typed = !err;
-	if (!err)
-		return 0;
-	if (!load(p, o, f, false, sample)) {
-		problem(p, REFUSED_BTF);
-		return 0;
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		err = load(p, o, f, choices[i]);
+		if (!err) {
+			if (!choices[i].btf)
+				problem(p, REFUSED_BTF);
+			if (sample && !choices[i].sample)
+				problem(p, NOT_SAMPLED "the kernel refused the program");
+			if (sites && !choices[i].sites)
+				problem(p, "the kernel refused the program of choke points (-vv says why): there are none");
+			return 0;
+		}
+		first = first ? first : err;
+		if (!sample && !sites && i == 1)
+			break; /* the others are the same */
 	}
-	if (!sample)
-		return err;
-	p->typed = !load(p, o, f, true, false);
-	if (!p->typed) {
-		if (load(p, o, f, false, false))
-			return err;
-		problem(p, REFUSED_BTF);
-	}
-	problem(p, NOT_SAMPLED "the kernel refused the program");
-	return 0;
+	return first;
 }
 
 static int load_fail(struct capture_error *e, int err)
@@ -246,6 +302,34 @@ bool programs_tables(const struct programs *p, struct tables_maps *ret)
 				     .rules = bpf_map__fd(p->skel->maps.rules),
 				     .shards = bpf_map__fd(p->skel->maps.shards) };
 	return true;
+}
+
+enum site_how programs_sites(const struct programs *p, struct site_fds *ret)
+{
+	if (p->sites == SITES_NONE)
+		return SITES_NONE;
+	*ret = (struct site_fds){ .program = bpf_program__fd(site_program(p)),
+				  .sites = bpf_map__fd(p->skel->maps.sites),
+				  .sites_at = bpf_map__fd(p->skel->maps.sites_at),
+				  .go_layouts = bpf_map__fd(p->skel->maps.go_layouts),
+				  .hits = bpf_map__fd(p->skel->maps.hits),
+				  .cpu_n = p->cpu_n,
+				  .rt = &p->skel->bss->rt };
+	return p->sites;
+}
+
+int programs_goroutines_close(struct programs *p, uint32_t tgid, uint64_t before_exec_id, uint64_t time_ns, uint32_t flags,
+			      int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+{
+	struct wcbpf_rt *rt = &p->skel->bss->rt;
+
+	if (p->sites == SITES_NONE)
+		return 0;
+	rt->go_close_tgid = tgid;
+	rt->go_close_exec_id = before_exec_id;
+	rt->go_close_ns = time_ns;
+	rt->go_close_flags = flags;
+	return iterate(p->skel->progs.goroutines_left, bpf_map__fd(p->skel->maps.goroutines), f, arg);
 }
 
 /* A CPU that is offline now may come: it has a ring, a small one. */
@@ -461,6 +545,9 @@ static void statistics_read(struct programs *p)
 		if (prog == p->skel->progs.sample) {
 			p->sample_run_n = info.run_cnt;
 			p->sample_run_ns = info.run_time_ns;
+		} else if (prog == site_program(p)) {
+			p->site_run_n = info.run_cnt;
+			p->site_run_ns = info.run_time_ns;
 		}
 	}
 }
@@ -550,6 +637,12 @@ void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_
 {
 	*ret_run_n = p->sample_run_n;
 	*ret_run_ns = p->sample_run_ns;
+}
+
+void programs_site_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns)
+{
+	*ret_run_n = p->site_run_n;
+	*ret_run_ns = p->site_run_ns;
 }
 
 uint32_t programs_sample_hz(const struct programs *p)

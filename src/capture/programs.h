@@ -2,6 +2,7 @@
 #pragma once
 /* The BPF object: loaded, attached, asked, detached. The only file that touches the skeleton is programs.c (and learn.c). */
 #include "capture/internal.h"
+#include "capture/sites.h"
 
 struct programs;
 
@@ -13,6 +14,14 @@ struct programs *programs_free(struct programs *p);
 struct tables_maps;
 /* For user stacks by tables; false: this recording has none. */
 bool programs_tables(const struct programs *p, struct tables_maps *ret);
+/* How choke points can be attached here, and with what. */
+enum site_how programs_sites(const struct programs *p, struct site_fds *ret);
+/*
+ * Tells of the goroutines that don't run, as ended at time_ns: of the process (0: all), of its programs before that exec
+ * (0: any). flags: why, WCBPF_GO_*.
+ */
+int programs_goroutines_close(struct programs *p, uint32_t tgid, uint64_t before_exec_id, uint64_t time_ns, uint32_t flags,
+			      int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret);
 /* Attaches everything, learns what is to be learned. Recording is not on yet. */
 int programs_attach(struct programs *p, int64_t *ret_clock_offset_ns, struct capture_error *e);
@@ -43,6 +52,8 @@ bool programs_counts_of_cpu(const struct programs *p, uint32_t cpu, uint64_t ret
 uint64_t programs_misses(const struct programs *p);
 void programs_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
 void programs_sample_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
+/* Likewise those of choke points. */
+void programs_site_cost(const struct programs *p, uint64_t *ret_run_n, uint64_t *ret_run_ns);
 /* How often threads are sampled; 0: they are not. */
 uint32_t programs_sample_hz(const struct programs *p);
 /* Follows CPUs that came or went, as of the last look at them. */
