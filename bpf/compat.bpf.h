@@ -175,11 +175,46 @@ static __always_inline void regs_dwarf(const struct regs *r, __u64 out[WCBPF_REG
 #define REGS_GO_G(r) ((r)->r14)
 #define REGS_GO_ARG(r, i) ((i) == 0 ? (r)->ax : (i) == 1 ? (r)->bx : (r)->cx)
 
-/* Has the conditional jump at a site with these flags been taken? */
 #define EFLAGS_CF 0x01
+#define EFLAGS_PF 0x04
 #define EFLAGS_ZF 0x40
-#define REGS_BELOW(r) (((r)->flags & EFLAGS_CF) != 0)
-#define REGS_BELOW_EQUAL(r) (((r)->flags & (EFLAGS_CF | EFLAGS_ZF)) != 0)
+#define EFLAGS_SF 0x80
+#define EFLAGS_OF 0x800
+
+/* Would a conditional jump of that number (its opcode's low four bits) be taken? Intel's manual, appendix B.1.4.7. */
+static __always_inline bool regs_meet(const struct regs *r, __u8 condition)
+{
+	__u64 f = r->flags;
+	bool less = !(f & EFLAGS_SF) != !(f & EFLAGS_OF), met = false;
+
+	switch (condition >> 1) {
+	case 0:
+		met = f & EFLAGS_OF;
+		break;
+	case 1:
+		met = f & EFLAGS_CF;
+		break;
+	case 2:
+		met = f & EFLAGS_ZF;
+		break;
+	case 3:
+		met = f & (EFLAGS_CF | EFLAGS_ZF);
+		break;
+	case 4:
+		met = f & EFLAGS_SF;
+		break;
+	case 5:
+		met = f & EFLAGS_PF;
+		break;
+	case 6:
+		met = less;
+		break;
+	case 7:
+		met = less || f & EFLAGS_ZF;
+		break;
+	}
+	return met != (condition & 1);
+}
 #else
 #error "no register layout for this architecture: add it here"
 #endif

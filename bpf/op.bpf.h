@@ -238,9 +238,12 @@ static __always_inline void on_site(const struct regs *r, __u32 site_number, __u
 	t = site_thread(now);
 	if (t && cookies && is_twin(t, site, site_number, generation))
 		return;
+	if (site->flags & WCBPF_SITE_IF && !regs_meet(r, site->condition)) {
+		hit_count(site, NULL); /* it has cost as much */
+		return;
+	}
 	hit_count(site, t);
-	if (!t || (site->flags & WCBPF_SITE_UNLESS_BE && REGS_BELOW_EQUAL(r)) ||
-	    (site->flags & WCBPF_SITE_UNLESS_B && REGS_BELOW(r)))
+	if (!t)
 		return;
 	if (site->kind >= WCBPF_SITE_GO_PARK)
 		go_emit(r, t, site, site_number, now, atomic);

@@ -496,16 +496,19 @@ struct wcbpf_fetch {
 enum wcbpf_site_flags {
 	WCBPF_SITE_STACK = 1 << 0, /* take the user stack */
 	WCBPF_SITE_STEPPED = 1 << 1, /* the kernel single-steps its instruction: its hits are counted apart */
-	/* its instruction is a jump back to the function's begin, by way of growing the stack: if taken, the entry is to come */
-	WCBPF_SITE_UNLESS_BE = 1 << 2, /* jbe */
-	WCBPF_SITE_UNLESS_B = 1 << 3,  /* jb */
+	/*
+	 * A hit counts only if the flags meet `condition`: a conditional jump out of the function is an exit if it is taken; at
+	 * Go's to where the stack grows, and from there back to the begin, the function is entered if it isn't.
+	 */
+	WCBPF_SITE_IF = 1 << 2,
 };
 
 struct wcbpf_site {
 	__u32 point;
 	__u32 flags;   /* enum wcbpf_site_flags */
 	__u32 generation; /* of the link whose hits count, see WCBPF_COOKIE; while one link replaces another there are two */
-	__u32 pad;
+	__u8 condition;	  /* x86's number of it, 0 to 15 */
+	__u8 pad[3];
 	__u8 kind;     /* enum wcbpf_site_kind */
 	__u8 fetch_n;
 	__u8 layout;   /* of Go's structures: index of layouts; 0: no Go code */
