@@ -235,6 +235,43 @@ static __always_inline bool compat_user_regs(struct task_struct *task, const boo
 	return !bpf_probe_read_kernel(ret, sizeof(*ret), p);
 }
 
+struct uprobe_task___here { /* whose fields lie in a union without name */
+	unsigned long vaddr, xol_vaddr;
+} __attribute__((preserve_access_index));
+struct task_struct___uprobes {
+	struct uprobe_task___here *utask;
+} __attribute__((preserve_access_index));
+
+/*
+ * A thread that single-steps a probed instruction does so on a copy of it, in a page ("[uprobes]") that no unwind table
+ * knows: as if it were at the instruction itself. One that has just met the breakpoint is a byte behind it, which may be
+ * another function; TIF_UPROBE says so, bit 12 and, where the bits are the same for all architectures (6.18), 8, of
+ * which the other means other things: so the breakpoint must be there too.
+ */
+#define XOL_BYTES 16
+#define TIF_UPROBE_BITS (1 << 12 | 1 << 8)
+#define BREAKPOINT 0xcc
+static __always_inline void regs_leave_copy(struct regs *r, struct task_struct *task)
+{
+	struct task_struct___uprobes *t = (void *)task;
+	struct uprobe_task___here *u;
+	__u64 copy, into;
+	__u8 code;
+
+	if (!bpf_core_field_exists(t->utask))
+		return;
+	u = BPF_CORE_READ(t, utask);
+	if (!u)
+		return;
+	copy = BPF_CORE_READ(u, xol_vaddr);
+	into = REGS_IP(r) - copy;
+	if (copy && into <= XOL_BYTES)
+		r->ip = BPF_CORE_READ(u, vaddr) + into;
+	else if (BPF_CORE_READ(task, thread_info.flags) & TIF_UPROBE_BITS &&
+		 !bpf_probe_read_user(&code, 1, (void *)(REGS_IP(r) - 1)) && code == BREAKPOINT)
+		r->ip--;
+}
+
 /* The same of the current task, in programs that have no typed pointer to it (that one: 5.11, 3ca1032ab7ab). */
 static __always_inline __u64 compat_current_exec_id(void)
 {

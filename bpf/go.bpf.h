@@ -107,6 +107,7 @@ static __always_inline struct goroutine *goroutine_find(const struct wcbpf_go_la
 	if (!s)
 		return NULL;
 	s->flags = WCBPF_GO_BEGAN_BEFORE;
+	s->tid = t->tid;
 	bpf_probe_read_user(&s->reason, 1, (void *)(g + l->wait_reason));
 	birth_emit(l, t, g, goid, 0, WCBPF_GO_SEEN_FIRST, now);
 	return s;
@@ -290,6 +291,7 @@ static __always_inline void go_born(const struct wcbpf_go_layout *l, const struc
 	s = goroutine_insert(&key, t, GOROUTINE_RUNNABLE, now);
 	if (!s)
 		return;
+	s->tid = t->tid;
 	s->wake_ns = now;
 	s->flags = WCBPF_GO_RUNNABLE_ONLY | (parent ? WCBPF_GO_WAKER_KNOWN : 0);
 	s->waker_goid = parent;
@@ -375,13 +377,18 @@ __noinline int go_site(__u32 site_number, __u64 g, __u64 ax, __u64 bx, __u64 cx)
 }
 
 /* A goroutine that does not run when recording, or its process, ends. */
-static __always_inline void goroutine_close(struct seq_file *seq, const struct goroutine *s)
+static __always_inline void goroutine_close(struct seq_file *seq, const struct goroutine_key *at, const struct goroutine *s)
 {
+	struct goroutine_key key = *at;
 	struct wcbpf_go_interval e;
 
-	if (s->phase == GOROUTINE_RUNNING || (rt.go_close_tgid && s->tgid != rt.go_close_tgid) ||
-	    (rt.go_close_exec_id && s->exec_id >= rt.go_close_exec_id) || s->since_ns > rt.go_close_ns)
+	if ((rt.go_close_tgid && s->tgid != rt.go_close_tgid) || (rt.go_close_exec_id && s->exec_id >= rt.go_close_exec_id))
 		return;
-	go_interval_fill(&e, s, rt.go_close_flags, rt.go_close_ns);
-	bpf_seq_write(seq, &e, sizeof(e));
+	if (s->phase != GOROUTINE_RUNNING && s->since_ns < rt.go_close_ns) {
+		go_interval_fill(&e, s, rt.go_close_flags, rt.go_close_ns);
+		e.tid = s->tid; /* no thread runs it now */
+		bpf_seq_write(seq, &e, sizeof(e));
+	}
+	if (rt.go_close_tgid)
+		bpf_map_delete_elem(&goroutines, &key);
 }

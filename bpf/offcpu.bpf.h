@@ -170,7 +170,7 @@ static __always_inline void interval_fill(struct wcbpf_interval *e, const struct
 	e->ustack_id = t->ustack_id;
 	e->resource_id = t->resource_id;
 	/* a goroutine that has run elsewhere since was not on this thread any more: it sat in the scheduler, idle */
-	e->goid = t->goid == t->out_goid ? t->out_goid : 0;
+	e->goid = t->goid == t->out_goid && !rt.go_off ? t->out_goid : 0;
 	__builtin_memcpy(e->args, t->args, sizeof(e->args));
 	e->timeout_ns = t->timeout_ns;
 	e->flags = t->flags;

@@ -121,10 +121,10 @@ __noinline int site_fetch(__u32 slot, __u32 site_number, __u32 i)
 		return 0;
 	f = &site->fetch[i & (WCBPF_FETCHES_MAX - 1)];
 	v = (void *)(o->op.data + (len & DATA_MASK));
-	*v = (struct wcbpf_value){ .type = f->type };
+	*v = (struct wcbpf_value){ .type = f->type, .error = f->from == WCBPF_FROM_NONE };
 	at = fetch_start(o, f);
 	for (int d = 0; d < WCBPF_DEREFS_MAX; d++) {
-		if (d >= f->deref_n)
+		if (d >= f->deref_n || v->error)
 			break;
 		if (bpf_probe_read_user(&at, sizeof(at), (void *)(at + f->deref[d]))) {
 			v->error = 1;
@@ -233,7 +233,7 @@ static __always_inline void on_site(const struct regs *r, __u32 site_number, __u
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *t;
 
-	if (!site || !site->kind)
+	if (!site || !site->kind || (rt.on != WCBPF_ON && !rt.probing_tid))
 		return;
 	t = site_thread(now);
 	if (t && cookies && is_twin(t, site, site_number, generation))

@@ -63,7 +63,7 @@ static __always_inline struct thread *site_thread(__u64 now)
 	__u32 tid = bpf_get_current_pid_tgid(), one = 1;
 	struct thread *t;
 
-	if (rt.probing_tid && rt.probing_tid == tid)
+	if (rt.probing_tid && rt.probing_tid == ns_pid(task))
 		return bpf_map_lookup_elem(&blank, &one);
 	if (rt.on != WCBPF_ON)
 		return NULL;

@@ -87,6 +87,7 @@ static __always_inline __u64 stack_user_read(struct scratch *scratch, __u32 user
 	if (REGS_32BIT(&scratch->regs))
 		return 0;
 	s->copy_len = 0;
+	regs_leave_copy(&scratch->regs, (struct task_struct *)bpf_get_current_task());
 	scratch->walk.tables = cfg_ustack == WCBPF_USTACK_TABLES && tables_find(&scratch->walk, t->tgid, t->exec_id);
 	unwind_walk(user);
 	if (cfg_ustack == WCBPF_USTACK_TABLES && !scratch->walk.tables)

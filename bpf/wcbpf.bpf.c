@@ -293,7 +293,7 @@ int site_cookie(struct regs *ctx)
 SEC("uprobe")
 int site_address(struct regs *ctx)
 {
-	struct wcbpf_address key = { .address = REGS_IP(ctx), .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct wcbpf_address key = { .address = REGS_IP(ctx), .tgid = ns_tgid((void *)bpf_get_current_task()) };
 	struct wcbpf_sites_at *at = bpf_map_lookup_elem(&sites_at, &key);
 
 	for (int i = 0; at && i < WCBPF_SITES_AT_MAX; i++) {
@@ -340,10 +340,11 @@ int leftovers(struct bpf_iter__bpf_map_elem *ctx)
 SEC("iter/bpf_map_elem")
 int goroutines_left(struct bpf_iter__bpf_map_elem *ctx)
 {
+	const struct goroutine_key *key = ctx->key;
 	const struct goroutine *s = ctx->value;
 
-	if (s)
-		goroutine_close(ctx->meta->seq, s);
+	if (key && s)
+		goroutine_close(ctx->meta->seq, key, s);
 	return 0;
 }
 

@@ -524,7 +524,7 @@ struct wcbpf_site {
 #define WCBPF_SITES_AT_MAX 4
 struct wcbpf_address {
 	__u64 address;
-	__u32 tgid; /* kernel-wide */
+	__u32 tgid;
 	__u32 pad;
 };
 struct wcbpf_sites_at {
@@ -606,8 +606,8 @@ struct wcbpf_go_interval {
 	__u64 ustack_id;  /* of the goroutine, when it parked */
 	__u64 waker_goid; /* 0: no goroutine did it */
 	__u64 waker_ustack_id;
-	__u32 tid, tgid;  /* the thread that runs it now */
-	__u32 park_tid;	  /* the one that ran it before, 0: not known */
+	__u32 tid, tgid;  /* the thread that runs it now; OPEN_AT_END, EXITED: that had to do with it last */
+	__u32 park_tid;	  /* the one that had to do with it before: ran or made it, saw it first */
 	__u32 waker_tid;
 	__u32 flags;	  /* enum wcbpf_go_flags */
 	__u8 reason;	  /* the runtime's own number (waitReason) */
@@ -712,9 +712,11 @@ struct wcbpf_rt {
 	__u64 regs_offset; /* from the begin of a thread's kernel stack to its user registers */
 	__u32 key_at[2]; /* places of a skeleton key's words; 0: no skeletons are used */
 	__u32 probing_tid; /* calibration: our thread that calls a probed function; 0: none */
+	__u32 go_off;	   /* goroutines are followed no more: what threads ran is not known */
 	__u32 fork_wakes;  /* userspace hears at once of new processes: it has to attach probes to them */
 	/* which goroutines an iteration closes: of this process, with programs before this exec (0: all), at that time */
-	__u32 go_close_tgid, go_close_flags; /* tgid 0: of all; WCBPF_GO_* */
+	__u32 go_close_flags;
+	__u32 go_close_tgid, pad; /* 0: of all */
 	__u64 go_close_exec_id, go_close_ns;
 };
 

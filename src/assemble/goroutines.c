@@ -301,7 +301,7 @@ static int os_thread(struct assemble *a, uint32_t tid, uint32_t tgid, uint64_t t
 
 int assemble_go_birth(struct assemble *a, const struct wcbpf_go_birth *e)
 {
-	bool born = e->parent_goid || e->start_pc;
+	bool born = (e->parent_goid || e->start_pc) && !(e->flags & WCBPF_GO_SEEN_FIRST);
 	uint32_t thread, process;
 	struct goroutine *g, *parent;
 	struct go_runtime *go;
@@ -314,18 +314,18 @@ int assemble_go_birth(struct assemble *a, const struct wcbpf_go_birth *e)
 	process = a->m->threads[thread].process;
 	if (runtime_make(a, process, &go) < 0 || goroutine_make(a, process, e->goid, e->head.time_ns, &g) < 0)
 		return -ENOMEM;
-	if (!born)
-		return 0;
-	parent = goroutine_find(go, e->parent_goid);
+	parent = born ? goroutine_find(go, e->parent_goid) : NULL;
 	if (parent) {
 		goroutine_runs(a, parent, thread);
 		from = assemble_strand_spawns(a, &parent->strand);
 	}
-	g->born = true;
+	g->born = g->born || born;
 	g->parent_goid = e->parent_goid;
-	g->begin_ns = g->begin_ns < e->head.time_ns ? g->begin_ns : e->head.time_ns;
-	g->strand.spawn_op = from.op;
-	g->strand.spawn_in_scope = from.in_scope;
+	if (born) {
+		g->begin_ns = g->begin_ns < e->head.time_ns ? g->begin_ns : e->head.time_ns;
+		g->strand.spawn_op = from.op;
+		g->strand.spawn_in_scope = from.in_scope;
+	}
 	if (function_index(a, go, e->start_pc, &g->function) < 0)
 		return -ENOMEM;
 	if (g->strand.thread)
