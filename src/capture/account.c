@@ -16,7 +16,7 @@ static void integrity_fill(struct capture *c)
 	uint64_t n[WCBPF_CNT_MAX];
 
 	programs_counts(c->programs, n);
-	i->attempted = n[WCBPF_CNT_INTERVALS];
+	i->attempted += n[WCBPF_CNT_INTERVALS]; /* those of goroutines came before */
 	i->below_min = n[WCBPF_CNT_BELOW_MIN];
 	i->lost_ring_full = n[WCBPF_CNT_LOST_RING_FULL];
 	i->lost_clock_back += n[WCBPF_CNT_CLOCK_BACK];
@@ -30,6 +30,10 @@ static void integrity_fill(struct capture *c)
 	i->unbalanced = n[WCBPF_CNT_UNBALANCED];
 	i->samples = n[WCBPF_CNT_SAMPLES];
 	i->lost_samples += n[WCBPF_CNT_LOST_SAMPLES];
+	i->ops = n[WCBPF_CNT_OPS];
+	i->lost_ops += n[WCBPF_CNT_LOST_OPS];
+	i->lost_go_events += n[WCBPF_CNT_LOST_GO_EVENTS];
+	i->lost_goroutines = n[WCBPF_CNT_GOROUTINES_FULL];
 	i->mismatched_kernel_stacks = n[WCBPF_CNT_SKELETON_WRONG];
 }
 
@@ -49,6 +53,9 @@ static void losses_by_cpu(struct capture *c)
 		{ WCBPF_CNT_CLOCK_BACK, "intervals (clock gone back)" },
 		{ WCBPF_CNT_UNBALANCED, "intervals (switch-out not seen)" },
 		{ WCBPF_CNT_LOST_SAMPLES, "samples (ring full)" },
+		{ WCBPF_CNT_LOST_OPS, "hits of choke points (ring full)" },
+		{ WCBPF_CNT_LOST_GO_EVENTS, "events of goroutines (ring full)" },
+		{ WCBPF_CNT_GOROUTINES_FULL, "goroutines (map full)" },
 		{ WCBPF_CNT_SKELETON_WRONG, "kernel stacks to others (--kernel-stacks walk avoids that)" },
 	};
 	uint64_t n[WCBPF_CNT_MAX];

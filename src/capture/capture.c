@@ -22,6 +22,7 @@
 
 #include "assemble/assemble.h"
 #include "capture/owners.h"
+#include "capture/probing.h"
 #include "capture/programs.h"
 #include "capture/reread.h"
 #include "capture/skeletons.h"
@@ -108,6 +109,14 @@ static void tables_open(struct capture *c)
 		capture_line_add(c, "the unwind tables can't be made: user stacks are copied, and of many only the frame pointers are followed");
 }
 
+void capture_pretend(struct capture *c, const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st))
+		proc_maps_add(c->maps, (uint32_t)getpid(), 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, path);
+}
+
 /*
  * The tables of what is about to be recorded; of a command: of the libraries it
  * shares with us (libc). The wait is bounded: a big process begins without.
@@ -117,24 +126,22 @@ static void tables_prepare_all(struct capture *c)
 	const struct capture_options *o = &c->options;
 	bool named = o->scope == CAPTURE_PIDS && !o->hold_until_exec;
 	uint32_t self = (uint32_t)getpid();
-	struct stat st;
 
-	if (!c->tables)
-		return;
 	for (size_t i = 0; named && i < o->id_n; i++)
-		if (!proc_maps_snapshot(c->maps, o->ids[i], 0))
+		if (!proc_maps_snapshot(c->maps, o->ids[i], 0) && c->tables)
 			tables_prepare(c->tables, o->ids[i], i ? 0 : PREPARE_NS);
 	if (named || proc_maps_snapshot(c->maps, self, 0))
 		return;
-	if (o->program && !stat(o->program, &st)) /* as if we had mapped it: what is made is the file's, not ours */
-		proc_maps_add(c->maps, self, 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, o->program);
-	tables_prepare(c->tables, self, PREPARE_NS);
+	if (o->program)
+		capture_pretend(c, o->program);
+	if (c->tables)
+		tables_prepare(c->tables, self, PREPARE_NS);
 }
 
 static int model_open(struct capture *c)
 {
 	struct assemble_options o = { .begin_ns = c->begin_ns, .keep_args = c->options.keep_args,
-				      .event_cap = c->options.event_cap, .rows_by_thread = c->options.rows_by_thread };
+				      .event_cap = c->options.event_cap, .rows_by_thread = c->options.rows_by_thread, .only = c->options.only };
 	struct timespec wall;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
@@ -219,6 +226,11 @@ static int start(struct capture *c, struct capture_error *e)
 	if (err)
 		return err;
 	tables_prepare_all(c);
+	err = choke_open(c);
+	if (!err)
+		err = choke_prepare(c);
+	if (err)
+		return capture_fail(e, err, false, "no_memory", "choke points can't be set up: %s", strerror(-err));
 	c->begin_ns = bpf_now(c);
 	err = model_open(c);
 	if (err)
@@ -236,6 +248,10 @@ static int start(struct capture *c, struct capture_error *e)
 	err = seed_all(c, e);
 	if (!err && c->tables)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
+	if (!err && c->probing)
+		err = probing_tell_again(c->probing);
+	if (!err && c->probing)
+		err = probing_update(c->probing, bpf_now(c), c->begin_ns);
 	return err;
 }
 
@@ -276,6 +292,8 @@ static int events_drain(struct capture *c, bool all)
 		mappings_drain(c->mappings, bpf_now(c), all);
 	if (c->tables && !all)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
+	if (c->probing && !all && !err)
+		err = probing_update(c->probing, bpf_now(c), c->begin_ns);
 	if (all) {
 		reread_finish(c->reread);
 		resolve_hurry(c->resolve);
@@ -287,6 +305,8 @@ static int events_drain(struct capture *c, bool all)
 	/* of new processes and programs: their tables can't wait for the next round */
 	if (c->tables && !all)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
+	if (c->probing && !all && !err)
+		err = probing_update(c->probing, bpf_now(c), c->begin_ns);
 	return err;
 }
 
@@ -428,6 +448,10 @@ int capture_stop(struct capture *c)
 	closed = programs_close(c->programs, close_take, c);
 	if (closed)
 		capture_line_add(c, "threads that were off the CPU at the end are missing (task iterator failed)");
+	if (c->probing) {
+		programs_goroutines_close(c->programs, 0, 0, end, WCBPF_GO_OPEN_AT_END, close_take, c);
+		probing_end(c->probing, end);
+	}
 	programs_detach(c->programs);
 	account_close(c);
 	err = drain(c, true);
@@ -466,6 +490,7 @@ struct capture *capture_free(struct capture *c)
 	if (c->timer_fd >= 0)
 		close(c->timer_fd);
 	tables_free(c->tables); /* its thread writes to wake_fd */
+	probing_free(c->probing); /* likewise */
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
 	mappings_free(c->mappings);
@@ -474,6 +499,7 @@ struct capture *capture_free(struct capture *c)
 	programs_free(c->programs);
 	online_free(c->online);
 	resolve_free(c->resolve);
+	map_free(c->go_functions);
 	assemble_free(c->assemble);
 	reread_free(c->reread);
 	proc_maps_free(c->maps);
@@ -485,6 +511,8 @@ struct capture *capture_free(struct capture *c)
 	model_free(c->model);
 	for (size_t i = 0; i < c->line_n; i++)
 		free(c->lines[i]);
+	for (size_t i = 0; i < c->caveat_n; i++)
+		free(c->caveats[i]);
 	free(c);
 	return NULL;
 }

@@ -72,6 +72,21 @@ int capture_stop(struct capture *c);
 struct model *capture_model(struct capture *c);
 /* Facts for the summary: lines for the diagnostics (NULL-terminated), tracer cost. */
 const char *const *capture_diagnostics(const struct capture *c);
+/* Lines about choke points that were asked for and are missing or incomplete (NULL-terminated). */
+const char *const *capture_caveats(const struct capture *c);
+/* A choke point, after capture_stop(). */
+struct capture_point {
+	const char *name, *path;
+	uint64_t entry_n, exit_n;
+	uint64_t other_n;   /* hits by who is not recorded */
+	uint64_t stepped_n; /* of all hits: single-stepped */
+	uint64_t cost_ns;
+	int64_t detached_ns; /* since the recording's begin; -1: it was not */
+};
+/* The array is malloc'd, its strings are c's. 0, -ENOENT: none were asked for, -ENOMEM. */
+int capture_points(const struct capture *c, struct capture_point **ret, size_t *ret_n);
+/* What a hit was measured to cost, and a value more. 0: not known. */
+void capture_point_costs(const struct capture *c, uint64_t *ret_hit_ns, uint64_t *ret_stepped_ns, uint64_t *ret_value_ns);
 void capture_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns);
 /* Of these the runs of the sampling timers. */
 void capture_sample_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t *ret_run_ns);

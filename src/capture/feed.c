@@ -10,6 +10,7 @@
 
 #include "assemble/assemble.h"
 #include "capture/owners.h"
+#include "capture/probing.h"
 #include "capture/programs.h"
 #include "capture/reread.h"
 #include "capture/skeletons.h"
@@ -29,6 +30,8 @@ void feed_mapping(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uin
 		c->model->integrity.lost_mappings++;
 	if (c->tables)
 		tables_changed(c->tables, pid);
+	if (c->probing)
+		probing_changed(c->probing, pid);
 }
 
 void feed_exec(void *arg, uint32_t pid, uint64_t time_ns)
@@ -36,6 +39,8 @@ void feed_exec(void *arg, uint32_t pid, uint64_t time_ns)
 	struct capture *c = arg;
 
 	proc_maps_exec(c->maps, pid, time_ns);
+	if (c->probing)
+		probing_execed(c->probing, pid);
 }
 
 bool feed_is_wanted(void *arg, uint32_t pid)
@@ -155,6 +160,8 @@ int feed_seed(void *arg, const struct wcbpf_head *e)
 		proc_maps_snapshot(c->maps, s->tgid, 0);
 		tables_take(c, s->tgid, s->exec_id);
 		proc_cmdline(s->tgid, &argv, &argv_len);
+		if (c->probing)
+			probing_changed(c->probing, s->tgid);
 	}
 	snprintf(comm, sizeof(comm), "%.*s", WCBPF_COMM_LEN, s->comm);
 	seed.comm = comm;
@@ -178,6 +185,36 @@ void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns)
 	proc_maps_exit(c->maps, pid, time_ns);
 	if (c->tables)
 		tables_exit(c->tables, pid, bpf_now(c));
+	if (c->probing)
+		probing_exited(c->probing, pid);
+}
+
+void feed_peek(void *arg, const struct wcbpf_head *e)
+{
+	struct capture *c = arg;
+
+	if (e->kind == WCBPF_EV_FORK && e->size >= sizeof(struct wcbpf_fork)) {
+		const struct wcbpf_fork *f = (const void *)e;
+
+		if (f->tid == f->tgid)
+			probing_forked(c->probing, f->tgid, f->parent_tgid, e->time_ns);
+	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
+		const struct wcbpf_exec *x = (const void *)e;
+
+		if (x->old_tid && x->old_tid != x->tid)
+			probing_moved(c->probing, x->tgid);
+	}
+}
+
+/* Goroutines that did not run when their process ended, or became another program with that exec (0: ended). */
+static int goroutines_over(struct capture *c, uint32_t pid, uint64_t exec_id, uint64_t time_ns)
+{
+	int err;
+
+	if (!c->probing || !probing_go_over(c->probing, pid))
+		return 0;
+	err = programs_goroutines_close(c->programs, pid, exec_id, time_ns, WCBPF_GO_EXITED, feed_goroutine, c);
+	return err == -ENOMEM ? err : 0;
 }
 
 static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
@@ -189,6 +226,8 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 
 		if (f->tid == f->tgid) {
 			proc_maps_fork(c->maps, f->tgid, f->parent_tgid, e->time_ns);
+			if (c->probing)
+				probing_changed(c->probing, f->tgid);
 			tables_take(c, f->tgid, f->exec_id);
 			map_put(c->known, f->tgid, e->time_ns);
 			map_put(c->alive, f->tgid, 1);
@@ -201,7 +240,10 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 		}
 	} else if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv)) {
 		const struct wcbpf_exec *x = (const void *)e;
+		int err = goroutines_over(c, x->tgid, x->exec_id, e->time_ns);
 
+		if (err)
+			return err;
 		if (exec_note(c, x->tgid, e->time_ns))
 			return -ENOMEM;
 		tables_take(c, x->tgid, x->exec_id);
@@ -211,7 +253,10 @@ static int lifecycle_note(struct capture *c, const struct wcbpf_head *e)
 			return held_begin(c, x);
 	} else if (e->kind == WCBPF_EV_EXIT && e->size >= sizeof(struct wcbpf_exit)) {
 		const struct wcbpf_exit *x = (const void *)e;
+		int err = x->group_dead ? goroutines_over(c, x->tgid, 0, e->time_ns) : 0;
 
+		if (err)
+			return err;
 		c->left_ns = e->time_ns;
 		map_put(c->leaving, x->tid, 1);
 		if (x->group_dead)
@@ -274,6 +319,79 @@ static int sample_take(struct capture *c, const struct wcbpf_head *e)
 	return assemble_event(c->assemble, &sample.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
+static int op_take(struct capture *c, const struct wcbpf_head *e)
+{
+	struct wcbpf_op op;
+	int err;
+
+	if (e->size < offsetof(struct wcbpf_op, data) || e->size > sizeof(op))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&op, e, e->size);
+	err = resolve_use(c->resolve, op.head.time_ns, &op.ustack_id);
+	if (err)
+		return err;
+	return assemble_event(c->assemble, &op.head) == -ENOMEM ? -ENOMEM : 0;
+}
+
+int feed_goroutine(void *arg, const struct wcbpf_head *e)
+{
+	struct capture *c = arg;
+	struct wcbpf_go_interval interval;
+	struct model_integrity *i = &c->model->integrity;
+	uint64_t lost = i->lost_go_events;
+	int err;
+
+	if (e->size != sizeof(interval))
+		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+	memcpy(&interval, e, sizeof(interval));
+	err = resolve_use(c->resolve, interval.park_ns, &interval.ustack_id);
+	if (!err)
+		err = resolve_use(c->resolve, interval.wake_ns, &interval.waker_ustack_id);
+	if (err)
+		return err;
+	/* those that did not come, or can't be used, are in lost_go_events */
+	err = assemble_event(c->assemble, &interval.head);
+	if (!err && i->lost_go_events == lost)
+		i->attempted++;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* A goroutine comes: its function has a name, told once. */
+static int birth_take(struct capture *c, const struct wcbpf_head *e)
+{
+	const struct wcbpf_go_birth *b = (const void *)e;
+	const char *name;
+	uint64_t key;
+	int err = 0;
+
+	if (e->size == sizeof(*b) && b->start_pc && c->probing) {
+		key = b->start_pc ^ (uint64_t)b->tgid << 44;
+		name = map_get(c->go_functions, key, NULL) ? NULL : probing_go_function(c->probing, b->tgid, b->start_pc);
+		if (name)
+			err = assemble_go_function(c->assemble, b->tgid, b->start_pc, name);
+		if (name && !err)
+			err = map_put(c->go_functions, key, 1);
+	}
+	if (err)
+		return err;
+	return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* Who assembles forgets a process's goroutines with its exec; if it runs a Go program by now, it has them again. */
+static int go_again(struct capture *c, const struct wcbpf_head *e)
+{
+	if (!c->probing)
+		return 0;
+	if (e->kind == WCBPF_EV_FORK && e->size >= sizeof(struct wcbpf_fork)) {
+		const struct wcbpf_fork *f = (const void *)e;
+
+		return f->tid == f->tgid ? probing_go_again(c->probing, f->tgid) : 0;
+	}
+	if (e->kind == WCBPF_EV_EXEC && e->size >= offsetof(struct wcbpf_exec, argv))
+		return probing_go_again(c->probing, ((const struct wcbpf_exec *)e)->tgid);
+	return 0;
+}
+
 static int stack_take(struct capture *c, const struct wcbpf_stack *s)
 {
 	bool frames = s->side == WCBPF_STACK_USER || s->frame_n || !s->copy_len;
@@ -306,11 +424,17 @@ int feed_event(void *arg, const struct wcbpf_head *e)
 		return interval_take(c, e);
 	case WCBPF_EV_SAMPLE:
 		return sample_take(c, e);
+	case WCBPF_EV_OP:
+		return op_take(c, e);
+	case WCBPF_EV_GO_BIRTH:
+		return birth_take(c, e);
+	case WCBPF_EV_GO_INTERVAL:
+		return feed_goroutine(c, e);
 	default:
 		err = lifecycle_note(c, e);
 		if (!err && assemble_event(c->assemble, e) == -ENOMEM)
 			err = -ENOMEM;
-		return err;
+		return err ? err : go_again(c, e);
 	}
 	if (err == -EBADMSG) {
 		c->model->integrity.lost_unprocessed++;

@@ -28,6 +28,8 @@ struct rings {
 	size_t place_n, place_cap;
 	uint64_t watermark_ns;
 	uint64_t damaged_n;
+	void (*peek)(void *arg, const struct wcbpf_head *e); /* NULL: nobody */
+	void *peek_arg;
 };
 
 static int rings_copy(void *arg, void *data, size_t size)
@@ -60,6 +62,8 @@ static int rings_copy(void *arg, void *data, size_t size)
 		r->places = places;
 		r->place_cap = cap;
 	}
+	if (r->peek)
+		r->peek(r->peek_arg, e);
 	memcpy(r->bytes + r->byte_n, data, e->size);
 	r->places[r->place_n++] = (struct place){ e->time_ns, r->byte_n };
 	r->byte_n += (e->size + 7) & ~(size_t)7;
@@ -135,6 +139,12 @@ int rings_replace(struct rings *r, int rings_map_fd, uint32_t cpu, uint64_t byte
 		err = -errno; /* it is read all the same, but nobody writes to it */
 	r->fds[r->fd_n++] = TAKE_FD(fd);
 	return err;
+}
+
+void rings_peek(struct rings *r, void (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+{
+	r->peek = f;
+	r->peek_arg = arg;
 }
 
 int rings_fd(const struct rings *r)

@@ -31,8 +31,12 @@ struct link_create_attr {
 
 struct site_link {
 	enum site_how how;
-	size_t fd_n;
-	int fds[];
+	size_t n;
+	struct site_fd {
+		uint64_t offset;
+		int link;  /* of a perf event, -1: none. Or of all there is */
+		int event; /* -1: none */
+	} v[];
 };
 
 static int link_create(const struct link_create_attr *attr)
@@ -170,7 +174,7 @@ DEFINE_CLEANUP(struct site_link *, site_link_free)
 int site_link_new(enum site_how how, int program, int file, uint32_t pid, bool returning, const struct site_place *places,
 		  size_t n, struct site_link **ret)
 {
-	_cleanup_(site_link_freep) struct site_link *l = calloc(1, sizeof(*l) + (how == SITES_MULTI ? 1 : 2 * n) * sizeof(int));
+	_cleanup_(site_link_freep) struct site_link *l = calloc(1, sizeof(*l) + (how == SITES_MULTI ? 1 : n) * sizeof(l->v[0]));
 	char path[64];
 	int err = 0;
 
@@ -179,18 +183,14 @@ int site_link_new(enum site_how how, int program, int file, uint32_t pid, bool r
 	l->how = how;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (how == SITES_MULTI) {
-		err = multi_attach(program, path, pid, returning, places, n, &l->fds[0]);
-		l->fd_n = !err;
+		l->v[0].event = -1;
+		err = multi_attach(program, path, pid, returning, places, n, &l->v[0].link);
+		l->n = !err;
 	}
 	for (size_t i = 0; how != SITES_MULTI && i < n && !err; i++) {
-		int link = -1;
-
-		err = event_attach(how, program, path, pid, returning, &places[i], &l->fds[l->fd_n], &link);
-		if (err)
-			break;
-		l->fd_n++;
-		if (link >= 0)
-			l->fds[l->fd_n++] = link;
+		l->v[i].offset = places[i].offset;
+		err = event_attach(how, program, path, pid, returning, &places[i], &l->v[i].event, &l->v[i].link);
+		l->n += !err;
 	}
 	if (err)
 		return err;
@@ -198,13 +198,31 @@ int site_link_new(enum site_how how, int program, int file, uint32_t pid, bool r
 	return 0;
 }
 
+/* A perf event's link before the event. */
+static void site_fd_close(struct site_fd *f)
+{
+	closep(&f->link);
+	closep(&f->event);
+	f->link = f->event = -1;
+}
+
+int site_link_drop(struct site_link *l, const uint64_t *offsets, size_t n)
+{
+	if (l->how == SITES_MULTI)
+		return -ENOTSUP;
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (l->v[i].offset == offsets[k])
+				site_fd_close(&l->v[i]);
+	return 0;
+}
+
 struct site_link *site_link_free(struct site_link *l)
 {
 	if (!l)
 		return NULL;
-	/* a perf event's link before the event: backwards */
-	while (l->fd_n)
-		close(l->fds[--l->fd_n]);
+	for (size_t i = 0; i < l->n; i++)
+		site_fd_close(&l->v[i]);
 	free(l);
 	return NULL;
 }

@@ -47,5 +47,7 @@ struct site_link;
  */
 int site_link_new(enum site_how how, int program, int file, uint32_t pid, bool returning, const struct site_place *places,
 		  size_t n, struct site_link **ret);
+/* Detaches some, by their offsets. -ENOTSUP: one link can't lose a part. */
+int site_link_drop(struct site_link *l, const uint64_t *offsets, size_t n);
 /* Detaches: takes some ten ms, of perf events each. */
 struct site_link *site_link_free(struct site_link *l);

@@ -10,7 +10,7 @@
 
 #include "capture/internal.h"
 
-#define CAPTURE_LINES_MAX 64
+#define CAPTURE_LINES_MAX 256
 
 struct capture {
 	struct capture_options options;
@@ -25,6 +25,10 @@ struct capture {
 	struct resolve *resolve;
 	struct tables *tables; /* NULL: user stacks are not walked by tables */
 	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
+	struct probing *probing; /* NULL: no choke points */
+	char *caveats[CAPTURE_LINES_MAX + 1]; /* of choke points: what was asked for and is missing */
+	size_t caveat_n;
+	struct map *go_functions; /* start_pc and process of goroutines whose function was told */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
 	struct map *known; /* processes that are or were traced -> when their program began (fork, exec), 1: before all */
@@ -54,6 +58,8 @@ static inline uint64_t bpf_now(const struct capture *c)
 	return monotonic_ns() + c->clock_offset_ns;
 }
 
+/* Has a program's file among the files known, as if we had mapped it ourselves. */
+void capture_pretend(struct capture *c, const char *path);
 /* A fact for the diagnostics (copied; NULL: none), said once. */
 void capture_line_add(struct capture *c, const char *text);
 
@@ -74,7 +80,17 @@ void feed_published(void *arg, uint32_t pid);
 int feed_seed(void *arg, const struct wcbpf_head *e);
 /* An event of the rings, in time order. -ENOMEM ends the recording. */
 int feed_event(void *arg, const struct wcbpf_head *e);
+/* As rings_peek() calls it: new processes can't wait for their turn. */
+void feed_peek(void *arg, const struct wcbpf_head *e);
+/* A goroutine that does not run when its process, or the recording, ends. */
+int feed_goroutine(void *arg, const struct wcbpf_head *e);
 void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
+
+/* ---- choke.c: arg is the recording ---- */
+/* Makes c->probing if choke points were asked for. 0, -errno. */
+int choke_open(struct capture *c);
+/* Attaches what is about to be recorded, as far as it is known. 0, -ENOMEM. */
+int choke_prepare(struct capture *c);
 
 /* ---- account.c: once the programs are detached ---- */
 /* The model's integrity, and a line for each thing that was lost or left out. */

@@ -3,6 +3,7 @@
 #include "cmd/facts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -21,6 +22,7 @@ void facts_init(struct facts *f, const struct capture_config *c, const char *tar
 			.options = options,
 			.gzip = c->gzip,
 			.sample_hz_asked = c->sample_hz,
+			.overhead_max = c->overhead_max,
 		},
 	};
 	if (command && !c->keep_args) {
@@ -82,6 +84,33 @@ static void no_rows_word(struct facts *f, const struct model *m)
 	f->output.no_rows_reason = f->no_rows;
 }
 
+void facts_done(struct facts *f)
+{
+	free(TAKE_PTR(f->points));
+}
+
+/* Without memory there are no numbers. */
+static void points_set(struct facts *f, const struct capture *c)
+{
+	_cleanup_(freep) struct capture_point *all = NULL;
+	size_t n = 0;
+	int r = capture_points(c, &all, &n);
+
+	if (r == -ENOENT)
+		return;
+	f->output.has_points = true;
+	f->output.point_caveats = capture_caveats(c);
+	capture_point_costs(c, &f->output.hit_ns, &f->output.stepped_hit_ns, &f->output.value_ns);
+	f->points = r == 0 ? calloc(n + 1, sizeof(*f->points)) : NULL;
+	for (size_t i = 0; f->points && i < n; i++)
+		f->points[i] = (struct output_point){
+			.name = all[i].name, .file = all[i].path, .entry_n = all[i].entry_n, .exit_n = all[i].exit_n,
+			.other_n = all[i].other_n, .stepped_n = all[i].stepped_n, .cost_ns = all[i].cost_ns,
+			.detached = all[i].detached_ns >= 0, .detached_ns = all[i].detached_ns};
+	f->output.points = f->points;
+	f->output.point_n = f->points ? n : 0;
+}
+
 void facts_set_capture(struct facts *f, struct capture *c)
 {
 	f->output.diagnostics = capture_diagnostics(c);
@@ -90,5 +119,6 @@ void facts_set_capture(struct facts *f, struct capture *c)
 	capture_sample_cost(c, &f->output.sample_run_n, &f->output.sample_run_ns);
 	if (f->output.bpf_run_n)
 		f->output.interval_ns_per_run = f->output.bpf_run_ns / f->output.bpf_run_n;
+	points_set(f, c);
 	no_rows_word(f, capture_model(c));
 }

@@ -13,12 +13,14 @@ struct facts {
 	char no_rows[200];
 	const char *program[2]; /* the command without its arguments (--no-args) */
 	const char *lines[3]; /* diagnostics of a failure */
+	struct output_point *points; /* owned */
 };
+void facts_done(struct facts *f);
 
 /* Must stay where it is while used. Strings must outlive it. */
 void facts_init(struct facts *f, const struct capture_config *c, const char *target, const char *options,
 		const char *const *command);
 /* The recording could not run or broke off. message and e outlive f. */
 void facts_set_error(struct facts *f, const struct capture_error *e);
-/* After capture_stop(): diagnostics, what the tracer cost, why there is no row (if there is none). */
+/* After capture_stop(): diagnostics, what the tracer and its probes cost, why there is no row (if there is none). */
 void facts_set_capture(struct facts *f, struct capture *c);

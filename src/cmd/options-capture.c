@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* CAPTURE, the options of record and attach: one row each, its setter above. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/options.h"
@@ -252,6 +253,67 @@ static int set_strict(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
+/* The set that --probes and -e add to. */
+static int probes_get(struct capture_config *c)
+{
+	return c->probes ? 0 : probe_set_new(&c->probes);
+}
+
+static int set_probes(void *config, const char *value, char **ret_why)
+{
+	_cleanup_(freep) char *why = NULL;
+	struct capture_config *c = config;
+	int r = probes_get(c);
+
+	if (r == 0)
+		r = probe_set_add(c->probes, value, &why);
+	/* what is wrong in a profile can be more than one line */
+	return r == 0 || r == -ENOMEM ? r : options_refuse(ret_why, "--probes: %s", why ? why : strerror(-r));
+}
+
+static int set_probe(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+	int r = probes_get(c);
+
+	return r < 0 ? r : probe_set_add_inline(c->probes, value, ret_why);
+}
+
+static int set_max_overhead(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+	char *end;
+	double percent = strtod(value, &end);
+
+	/* above a CPU too: there may be many */
+	if (end == value || strcmp(end, *end ? "%" : "") || !(percent >= 0) || percent > 100000)
+		return options_refuse(ret_why, "--max-overhead %s: not a share of a CPU (5%%; 0: no limit)", value);
+	c->overhead_max = percent / 100;
+	return 0;
+}
+
+static int set_only(void *config, const char *value, char **ret_why)
+{
+	const char *colon = strchr(value, ':');
+	char kind[32] = "";
+	enum op_kind k;
+
+	if (colon && (size_t)(colon - value) < sizeof(kind))
+		memcpy(kind, value, (size_t)(colon - value));
+	if (!colon || !colon[1] || (strcmp(kind, "*") != 0 && op_kind_parse(kind, &k) < 0))
+		return options_refuse(ret_why, "--only %s: not kind:class or kind:class:NAME (kinds: call, call_exec, lazy, exec, "
+				      "exec_phase, service_start, session_phase, io, internal, or *)", value);
+	((struct capture_config *)config)->only = value;
+	return 0;
+}
+
+static int set_dry_run(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->dry_run = true;
+	return 0;
+}
+
 const struct option_row options_capture_rows[] = {
 	{'p', NULL, "PID,...", NULL, "record these processes, all threads, and their descendants", set_pids},
 	{'t', NULL, "TID,...", NULL, "record these threads alone", set_tids},
@@ -268,6 +330,11 @@ const struct option_row options_capture_rows[] = {
 	 "how user stacks are taken (default auto: .eh_frame)", set_call_graph},
 	{0, "kernel-stacks", "HOW", "auto|walk|check",
 	 "how kernel stacks are taken (default auto: recognized)", set_kernel_stacks},
+	{0, "probes", "NAME|FILE", NULL, "a profile of choke points: its functions become ops", set_probes},
+	{'e', NULL, "PROBE", NULL, "one more: '[FILE:]SYMBOL [KEY=VALUE...]'", set_probe},
+	{0, "max-overhead", "PERCENT", NULL, "most of a CPU that probes may take (default 5%)", set_max_overhead},
+	{0, "only", "OP", NULL, "record only work under ops KIND:CLASS[:NAME]", set_only},
+	{0, "dry-run", NULL, NULL, "print what would be probed, record nothing", set_dry_run},
 	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
 	{0, "user", "NAME", NULL, "run CMD as this user", set_user},
 	{0, "event-cap", "N", NULL, "most events kept for the dump (default 4194304)", set_event_cap},
@@ -289,6 +356,7 @@ void capture_config_init(struct capture_config *c)
 		.inherit = true,
 		.keep_args = true,
 		.symbols = true,
+		.overhead_max = OPTIONS_OVERHEAD_DEFAULT,
 		.event_cap = OPTIONS_EVENT_CAP_DEFAULT,
 	};
 }
@@ -296,5 +364,6 @@ void capture_config_init(struct capture_config *c)
 void capture_config_done(struct capture_config *c)
 {
 	free(TAKE_PTR(c->ids));
+	c->probes = probe_set_free(c->probes);
 	c->id_n = 0;
 }

@@ -10,6 +10,7 @@
 
 #include "capture/capture.h"
 #include "output/output.h"
+#include "probe/probe.h"
 
 /*
  * One option. set() puts value (NULL for a flag) into the config, or gives
@@ -81,11 +82,16 @@ struct capture_config {
 	bool copies;		  /* --call-graph auto: copied stacks where tables are missing */
 	bool call_graph_dwarf;	  /* given as dwarf, which elsewhere means copied stacks */
 	bool inherit, keep_args, symbols, gzip, strict;
+	bool dry_run;
+	struct probe_set *probes; /* --probes and -e, owned; NULL: none were asked for */
+	double overhead_max;	  /* of a CPU; 0: no limit */
+	const char *only;
 	size_t event_cap;
 };
 #define OPTIONS_EVENT_CAP_DEFAULT (4u << 20)
 #define OPTIONS_SAMPLE_HZ_DEFAULT 99u /* not in step with what ticks 100 or 1000 times a second */
 #define OPTIONS_SAMPLE_HZ_MAX 10000u
+#define OPTIONS_OVERHEAD_DEFAULT 0.05
 #define OPTIONS_EVENT_CAP_MAX (256u << 20)
 
 /* The tables of the commands. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/dry-run.h"
 #include "cmd/launch.h"
 #include "cmd/options.h"
 #include "cmd/session.h"
@@ -36,6 +37,8 @@ static const char *request_fault(const struct capture_config *c, bool attach, bo
 		return "--user is for the command that is run, and there is none";
 	if (c->has_sample_hz && c->mode != OUTPUT_WALL)
 		return "-F is for mode wall: modes time and stacks take no samples";
+	if (c->only && !c->probes)
+		return "--only is for ops of choke points: there is no --probes and no -e";
 	return NULL;
 }
 
@@ -112,6 +115,8 @@ static int request_run(const struct capture_config *c, char *const *command, con
 
 	if (r)
 		return r;
+	if (c->dry_run)
+		return dry_run(c, c->has_scope ? &target : NULL, command);
 	if (command) {
 		r = workload_prepare(c, command, &user, &launch);
 		if (r)

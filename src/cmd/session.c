@@ -194,6 +194,9 @@ static int recording_begin(struct session *s)
 		.kernel_stacks = c->kernel_stacks,
 		.user_stacks = c->user_stacks,
 		.copies = c->copies,
+		.probes = c->probes && !probe_set_is_empty(c->probes) ? c->probes : NULL,
+		.overhead_max = c->overhead_max,
+		.only = c->only,
 		.sample_hz = c->mode == OUTPUT_WALL ? c->sample_hz : 0,
 		.rows_by_thread = c->mode == OUTPUT_WALL,
 	};
@@ -474,7 +477,7 @@ static bool session_finish(struct session *s)
 	_cleanup_(insist_freep) struct insist *insist = NULL;
 	_cleanup_(freep) char *command = o->command ? wording_command((const char *const *)o->command) : NULL;
 	const char *what = o->target ? o->target->text : command;
-	struct facts f;
+	_cleanup_(facts_done) struct facts f = {0};
 
 	/* Without it a second signal waits until the files are written: no reason not to write them. */
 	if (insist_new(&s->signals, o->launch, EXIT_OWN_FAILURE, &insist) < 0)

@@ -4,6 +4,7 @@
 #include "output/endings.h"
 #include "output/integrity.h"
 #include "output/job.h"
+#include "output/points.h"
 #include "output/recording.h"
 
 static void write_header(void *arg, struct json *j)
@@ -12,6 +13,7 @@ static void write_header(void *arg, struct json *j)
 
 	recording_write_facts(j, job->f);
 	json_kv_uint_nz(j, "sample_hz", job->m->sample_hz);
+	points_write_detached(j, job->f);
 	json_key(j, "integrity");
 	json_begin_object(j);
 	integrity_write_counters(j, job->m);

@@ -11,6 +11,17 @@
 
 enum output_mode { OUTPUT_TIME, OUTPUT_STACKS, OUTPUT_WALL };
 
+/* What became of a choke point. */
+struct output_point {
+	const char *name, *file;
+	uint64_t entry_n, exit_n;
+	uint64_t other_n;   /* hits by who is not recorded */
+	uint64_t stepped_n; /* of all hits: single-stepped */
+	uint64_t cost_ns;
+	bool detached;	    /* for what it cost, at detached_ns since the recording's begin */
+	int64_t detached_ns;
+};
+
 /* Facts of a recording that the model doesn't know; strings owned by the caller, NULL where unknown. */
 struct output_facts {
 	enum output_mode mode;
@@ -31,6 +42,12 @@ struct output_facts {
 	uint64_t interval_ns_per_run;
 	uint64_t sample_run_n, sample_run_ns; /* of the runs, those of the sampling timers */
 	uint32_t sample_hz_asked; /* mode wall: -F */
+	bool has_points;	    /* choke points were asked for */
+	const struct output_point *points;
+	size_t point_n;
+	const char *const *point_caveats; /* NULL-terminated: what was asked for and is missing */
+	uint64_t hit_ns, stepped_hit_ns, value_ns; /* what a hit costs, and a value more; 0: not measured */
+	double overhead_max;	    /* of a CPU; 0: no limit */
 	bool gzip;		    /* wcprof.ndjson.gz */
 };
 

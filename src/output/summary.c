@@ -14,6 +14,7 @@
 #include "output/frames.h"
 #include "output/integrity.h"
 #include "output/job.h"
+#include "output/points.h"
 #include "output/recording.h"
 #include "output/verdict.h"
 #include "util/cleanup.h"
@@ -412,6 +413,7 @@ int summary_write(const struct output_job *job, json_sink sink, void *arg)
 		if (err)
 			return err;
 	}
+	points_write(j, job->f);
 	write_tracer(j, job->f);
 	json_end_object(j);
 	json_newline(j);

@@ -230,3 +230,23 @@ int capture_doctor(uint32_t pid, struct capture_check **ret, size_t *ret_n)
 	*ret_n = pid ? 3 : 2;
 	return 0;
 }
+
+const char *const *capture_caveats(const struct capture *c)
+{
+	static const char *const none[] = { NULL };
+
+	(void)c;
+	return none;
+}
+
+int capture_points(const struct capture *c, struct capture_point **ret, size_t *ret_n)
+{
+	(void)c, (void)ret, (void)ret_n;
+	return -ENOENT;
+}
+
+void capture_point_costs(const struct capture *c, uint64_t *ret_hit_ns, uint64_t *ret_stepped_ns, uint64_t *ret_value_ns)
+{
+	(void)c;
+	*ret_hit_ns = *ret_stepped_ns = *ret_value_ns = 0;
+}
