@@ -9,12 +9,13 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', '
 SLEEP = ['runtime.goexit', 'runtime.main', 'main.main', 'main.outer', 'main.inner', 'syscall.Nanosleep']
 
 
-def program(live, name):
-    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-programs'))
-    rc = subprocess.run([SCRIPT, folder], stdout=subprocess.DEVNULL).returncode
+def program(live, name, of='base', compiler='go', version=''):
+    """The path of a Go program of the tests, built if need be."""
+    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-programs' + version))
+    rc = subprocess.run([SCRIPT, folder, of], stdout=subprocess.DEVNULL, env=dict(os.environ, GO=compiler)).returncode
     if rc == 77:
         raise Skip('no Go compiler')
-    check(rc == 0, '%s %s: status %d', SCRIPT, folder, rc)
+    check(rc == 0, '%s %s %s: status %d', SCRIPT, folder, of, rc)
     return os.path.join(folder, name)
 
 

@@ -6,7 +6,7 @@
  * scheduler's, so one dump is compared with another of the same run only.
  *
  * ENGINE_WCPROF names the file for its own dump; ENGINE_BURN=N adds N threads
- * that burn CPU and stacks meanwhile.
+ * that burn CPU and stacks meanwhile. It prints the clock of its dump's time 0.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -375,13 +375,14 @@ int main(int argc, char **argv)
 	static char names[SESSIONS_MAX][8];
 	struct engine burners = engine;
 	const char *burn_n = getenv("ENGINE_BURN");
+	uint64_t begin_ns;
 	int r;
 
 	session_n = number(argc, argv, 1, session_n, 2, SESSIONS_MAX);
 	round_n = number(argc, argv, 2, round_n, 1, ROUNDS_MAX);
 	seed = number(argc, argv, 3, 1, 0, UINT32_MAX);
 	pthread_barrier_init(&barrier, NULL, session_n);
-	rec_start(getenv("ENGINE_WCPROF"));
+	begin_ns = rec_start(getenv("ENGINE_WCPROF"));
 	for (unsigned int i = 0; burn_n && i < strtoul(burn_n, NULL, 10); i++)
 		engine_spawn(&burners, burner, NULL);
 	for (unsigned int i = 0; i < session_n; i++) {
@@ -398,6 +399,7 @@ int main(int argc, char **argv)
 	r = rec_dump();
 	if (r < 0)
 		fprintf(stderr, "engine: %s\n", strerror(-r));
+	printf("clock monotonic=%llu\n", (unsigned long long)begin_ns);
 	printf("%u sessions, %u rounds\n", session_n, round_n);
 	return r < 0;
 }

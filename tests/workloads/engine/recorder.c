@@ -57,17 +57,18 @@ uint64_t rec_clock(void)
 	return clock_read(CLOCK_MONOTONIC);
 }
 
-void rec_start(const char *path)
+uint64_t rec_start(const char *path)
 {
+	epoch_unix_ns = (int64_t)clock_read(CLOCK_REALTIME);
+	begin_ns = rec_clock();
 	if (!path || !*path)
-		return;
+		return begin_ns;
 	ops = calloc(OPS_MAX, sizeof(*ops));
 	events = calloc(EVENTS_MAX, sizeof(*events));
 	if (!ops || !events)
 		abort();
-	epoch_unix_ns = (int64_t)clock_read(CLOCK_REALTIME);
-	begin_ns = rec_clock();
 	dump_path = path;
+	return begin_ns;
 }
 
 rec_op rec_open(const char *kind, const char *class, const char *ident, const char *client)

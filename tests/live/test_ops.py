@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+"""The engine stand-ins, traced from outside, against the record that they keep themselves: the same graph.
+
+All ops with kind, class, ident, client, ancestors and outcome, all waits with what they were for and why, none
+invented. The ends of a wait or op may differ by the cost of a probe and by preemption between the program's clock and
+the probed instruction: single times are held to TOLERANCE_NS, the 99th percentile is printed.
+"""
+import os
+import re
+
+import graph
+from live import check
+from test_go import program
+
+PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
+TOLERANCE_NS = 20000000
+SIZE = ['6', '6']
+
+
+def compared(live, argv, profile, name, *options, env=None, size=SIZE):
+    """Records a stand-in and holds the recording to the program's own dump. Gives (recording, comparison)."""
+    own = live.path('own.ndjson')
+    env = dict(os.environ, ENGINE_WCPROF=own, **(env or {}))
+    rec = live.record([*argv, *size], '--probes', os.path.join(PROFILES, profile), *options, env=env, timeout=90)
+    begin = int(re.search(r'^clock monotonic=(\d+)$', rec.out, re.M).group(1))
+    dump = [rec.path(n) for n in ('wcprof.ndjson', 'wcprof.ndjson.gz') if os.path.exists(rec.path(n))][0]
+    c = graph.Comparison(graph.Graph(own, begin), graph.Graph(dump), TOLERANCE_NS, resources=('own.lock',), reasons=('io',))
+    c.run()
+    live.figure('%s: %s', name, graph.figure(c))
+    check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))
+    return rec, c
+
+
+def works_alone(live, argv):
+    """With its recorder off a stand-in does the same, and says the same."""
+    said = []
+    for env in (dict(os.environ), dict(os.environ, ENGINE_WCPROF=live.path('own.ndjson'))):
+        rc, out, err = live.run([*argv, '4', '2'], env=env)
+        check(rc == 0 and not err, 'status %s: %s', rc, err)
+        said.append(re.sub(r'\d{5,}', 'N', out))
+    check(said[0] == said[1], 'said %r and %r', *said)
+    g = graph.Graph(live.path('own.ndjson'), 0)
+    check(not g.errors, 'its dump: %s', g.errors)
+    outcomes = {op.outcome for op in g.ops.values()}
+    check(outcomes >= {'hit', 'executed', 'joined', 'do_not_cache', 'ok', 'error', 'canceled'}, 'outcomes: %s', outcomes)
+    reasons = {w.reason for w in g.waits}
+    check(reasons == {'call_exec', 'singleflight', 'lazy', 'service', 'lock', 'exec', 'io'}, 'reasons: %s', reasons)
+    kinds = {op.kind for op in g.ops.values()}
+    check(len(kinds) == 9, 'kinds: %s', kinds)
+    ambiguous = graph.Comparison(g, g, 0)
+    ambiguous._by_path(g, 'its own')
+    check(not ambiguous.differences, '%s', ambiguous.differences[:3])
+
+
+def test_c_works_alone(live):
+    works_alone(live, live.work('engine-stripped'))
+
+
+def test_go_works_alone(live):
+    works_alone(live, [program(live, 'engine-stripped', 'engine')])
+
+
+def test_c_stripped(live):
+    compared(live, live.work('engine-stripped'), 'engine-c.profile', 'engine in C, stripped')
+
+
+def test_c_under_load(live):
+    compared(live, live.work('engine'), 'engine-c.profile', 'engine in C under load', env={'ENGINE_BURN': '6'})
+
+
+def test_go_stripped(live):
+    compared(live, [program(live, 'engine-stripped', 'engine')], 'engine-go.profile', 'engine in Go, stripped')
+
+
+def test_go_position_independent(live):
+    compared(live, [program(live, 'engine-pie', 'engine')], 'engine-go.profile', 'engine in Go, PIE', size=['4', '3'])
+
+
+def test_go_under_load(live):
+    compared(live, [program(live, 'engine', 'engine')], 'engine-go.profile', 'engine in Go under load',
+             env={'ENGINE_BURN': '6', 'GOMAXPROCS': '4'})
+
+
+def test_go_one_thread(live):
+    """All goroutines take turns on one thread: what a thread does in between belongs to others."""
+    compared(live, [program(live, 'engine', 'engine')], 'engine-go.profile', 'engine in Go, one P', env={'GOMAXPROCS': '1'},
+             size=['4', '3'])
