@@ -101,7 +101,8 @@ class Recording:
                 id=op['op_id'], parent=op.get('parent_id', 0), kind=op['kind'], start=op['start_ns'], end=self.end_ns,
                 work=op.get('work_type', 'engine'), cls=self._text(op.get('class_id')),
                 ident=self._text(op.get('ident_id')), client=self._text(op.get('client_id')),
-                meta=self._text(op.get('meta_id')), open=True, pid=op.get('pid'), tid=op.get('tid'))
+                meta=self._text(op.get('meta_id')), open=True, outcome=None, pid=op.get('pid'), tid=op.get('tid'),
+                goid=op.get('goid'), unwound=0)
         for e in events:
             self._event(e)
 
@@ -112,7 +113,8 @@ class Recording:
                 id=e['id'], parent=e.get('p', 0), kind=e.get('k'), start=e['s'], end=e['d'], work=e.get('w', 'engine'),
                 outcome=e.get('o'), cls=self._text(e.get('c')), ident=self._text(e.get('i')),
                 client=self._text(e.get('cl')), meta=self._text(e.get('m')), open=False, pid=e.get('pid'),
-                tid=e.get('tid'), exit_status=e.get('exit_status'), clipped=e.get('clipped', 0))
+                tid=e.get('tid'), exit_status=e.get('exit_status'), clipped=e.get('clipped', 0), goid=e.get('goid'),
+                unwound=e.get('unwound', 0))
         elif kind == 'wait':
             self.waits.append(Item(
                 op=e.get('p', 0), target=e.get('t', 0), start=e['s'], end=e['d'], reason=e.get('rs'),
@@ -120,7 +122,8 @@ class Recording:
                 outcome=self._text(e.get('outcome')), ctx=self._text(e.get('waker_ctx')), wake=e.get('wake_ns'),
                 waker_tid=e.get('waker_tid'), waker_pid=e.get('waker_pid'), waker_op=e.get('waker_op'),
                 owner_tid=e.get('owner_tid'), blocked=e.get('blocked_ns', 0), runnable=e.get('runnable_ns', 0),
-                oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'),
+                oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'), goid=e.get('goid'),
+                waker_goid=e.get('waker_goid'),
                 futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0)))
             self._check_wait(self.waits[-1])
         elif kind == 'link':

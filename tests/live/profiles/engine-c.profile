@@ -44,7 +44,7 @@ client = {+0(+0(+8(x))):string}
 key = exec:{x}
 outcome = ok if status == 0, canceled if status == -125, error
 
-[wait call]
+[wait call.wait]
 symbol = engine_wait
 args = x ptr, joined bool, timeout_ms u32
 target = exec:{x}
@@ -64,7 +64,7 @@ symbol = engine_name_result
 args = e ptr, x ptr, name string
 key = result:{name}
 
-[wait result]
+[wait result.wait]
 symbol = engine_await_result
 args = e ptr, name string
 target = result:{name}
@@ -80,7 +80,7 @@ client = {+0(+0(+16(l))):string}
 key = lazy:{l}
 outcome = ok if status == 0, error
 
-[wait lazy]
+[wait lazy.wait]
 symbol = lazy_wait
 args = l ptr
 target = lazy:{l}
@@ -96,7 +96,7 @@ client = {+0(+0(+0(s))):string}
 key = service:{s}
 outcome = ok if status == 0, error
 
-[wait service]
+[wait service.wait]
 symbol = service_wait
 args = s ptr
 target = service:{s}

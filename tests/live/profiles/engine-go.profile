@@ -43,7 +43,7 @@ client = {+0(+8(x)):gostring}
 key = exec:{x}
 outcome = ok if status == 0, canceled if status == 2, error
 
-[wait call]
+[wait call.wait]
 symbol = main.(*Cache).wait
 args = c ptr, ctx iface, x ptr, joined bool
 target = exec:{x}
@@ -63,7 +63,7 @@ symbol = main.(*Cache).nameResult
 args = c ptr, x ptr, name string
 key = result:{name}
 
-[wait result]
+[wait result.wait]
 symbol = main.(*Cache).awaitResult
 args = c ptr, ctx iface, name string
 target = result:{name}
@@ -79,7 +79,7 @@ client = {+0(+32(l)):gostring}
 key = lazy:{l}
 outcome = ok if status == 0, error
 
-[wait lazy]
+[wait lazy.wait]
 symbol = main.(*Lazy).wait
 args = l ptr, ctx iface
 target = lazy:{l}
@@ -94,7 +94,7 @@ client = {+0(+16(s)):gostring}
 key = service:{s}
 outcome = ok
 
-[wait service]
+[wait service.wait]
 symbol = main.(*Service).wait
 args = s ptr, ctx iface
 target = service:{s}

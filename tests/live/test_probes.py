@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+"""Probes on functions of C and C++ programs do no harm and count exactly.
+
+Each program is run without wcbpf first: what it prints and how it ends must be the same with its functions probed, and
+the number of ops is that which the program says.
+"""
+import os
+import re
+import signal
+import struct
+import subprocess
+
+from live import Skip, check, tracer_programs
+
+FUNCTIONS = ['plain', 'tail_target', 'recursive', 'several_returns', 'tail_calls', 'maybe_tail', 'by_table',
+             'many_arguments', 'no_frame', 'floats', 'deep_frame', 'loops_at_entry', 'jumps_away']
+PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
+UPROBE_EVENTS = '/sys/kernel/tracing/uprobe_events'
+
+
+def options(functions):
+    return [word for f in functions for word in ('-e', f)]
+
+
+def probed(live, argv, *more, lossy=False, wrap=(), **kw):
+    """Runs a program without and with probes, and compares. Gives the recording."""
+    rc, out, err = live.run(argv)
+    rec = live.record(argv, *more, rc=rc, lossy=lossy, wrap=wrap, **kw)
+    check(rec.out == out, 'it printed %r, with probes %r', out[-300:], rec.out[-300:])
+    return rec
+
+
+def named(rec, cls):
+    return [o for o in rec.ops.values() if o.cls == cls and o.kind == 'call']
+
+
+def op_above(rec, op):
+    """The nearest op of a choke point above; None."""
+    up = rec.ops.get(op.parent)
+    while up and up.kind != 'call':
+        up = rec.ops.get(up.parent)
+    return up
+
+
+def count_is(rec, cls, n, unwound=0):
+    ops = named(rec, cls)
+    left = [o for o in ops if o.unwound]
+    check(len(ops) == n, '%s: %d ops, called %d times', cls, len(ops), n)
+    check(len(left) == unwound, '%s: %d unwound, not %d', cls, len(left), unwound)
+    check(not any(o.open for o in ops), '%s: an op is still open', cls)
+    check(all(o.outcome == 'canceled' for o in left), '%s: unwound with outcome %s', cls, {o.outcome for o in left})
+    return ops
+
+
+# -- counts: CASES C46
+
+def counts_are_exact(live, how, functions, n):
+    argv = live.work('counted-%s %d' % (how, n))
+    if not os.path.exists(argv[0]):
+        raise Skip('no linker for ' + how)
+    if not os.uname().machine == 'x86_64':
+        functions = [f for f in functions if f not in ('loops_at_entry', 'jumps_away')]
+    extra = [] if 'many_arguments' not in functions else [
+        '-e', 'many_arguments ident="{$arg1:s32} {$arg6:s32} {$arg8:s32}" outcome="error if $retval < 2000, ok"']
+    rec = probed(live, argv, *options(f for f in functions if not extra or f != 'many_arguments'), *extra)
+    times = {name: int(v) for name, v in re.findall(r'^called (\w+) times=(\d+)', rec.out, re.M)}
+    for f in functions:
+        count_is(rec, f, times[f])
+    if extra:
+        got = {(o.ident, o.outcome) for o in named(rec, 'many_arguments')}
+        want = {('%d 6 %d' % (i, i), 'error' if i + 112 + 8 * i < 2000 else 'ok') for i in range(n)}
+        check(got == want, 'values of many_arguments: not %s', sorted(got ^ want)[:6])
+    if 'recursive' in functions:
+        depths = {}
+        for o in named(rec, 'recursive'):
+            depth, up = 0, op_above(rec, o)
+            while up:
+                depth, up = depth + 1, op_above(rec, up)
+            depths[depth] = depths.get(depth, 0) + 1
+        check(depths == {d: n for d in range(4)}, 'depths of recursive: %s', depths)
+
+
+def add_counts():
+    for how in ('pie', 'pie-O0', 'cf', 'cf-O0', 'nofp'):
+        yield 'counts_' + how.replace('-', '_'), lambda live, how=how: counts_are_exact(live, how, FUNCTIONS, 250)
+    for how in ('no-pie', 'static', 'static-pie', 'noseparate', 'lld'):
+        yield 'counts_' + how.replace('-', '_'), lambda live, how=how: counts_are_exact(
+            live, how, ['plain', 'several_returns', 'tail_calls', 'by_table'], 1000)
+
+
+TESTS = dict(add_counts())
+
+
+# -- frames that are left otherwise: C38, C39, C42
+
+def short_lived(ops, most_ms):
+    long = [o for o in ops if o.end - o.start > most_ms * 1000000]
+    check(not long, '%d ops are longer than %d ms: %s', len(long), most_ms, long[:2])
+
+
+def test_exceptions(live):
+    rec = probed(live, live.work('throws 200'), '-e', 'shop::till::sell class=sell', '-e', 'shop::check class=check',
+                 '-e', 'shop::after class=after ident={$arg1:s32}')
+    sells, checks = count_is(rec, 'sell', 201, unwound=100), count_is(rec, 'check', 200, unwound=100)
+    afters = count_is(rec, 'after', 200)
+    check(all(op_above(rec, o) in sells for o in checks), 'check() is not below sell()')
+    check(not any(op_above(rec, o) for o in afters + sells), 'what comes after a throw lies below what was left')
+    check({o.ident for o in afters} == {str(i) for i in range(200)}, 'arguments of after()')
+    short_lived(sells + checks, 200)
+
+
+def test_one_overload(live):
+    rec = probed(live, live.work('throws 20'), '-e', 'shop::till::sell(double) class=sell')
+    count_is(rec, 'sell', 1)
+
+
+def test_cancelled_threads(live):
+    for how in ('', ' exit'):
+        rec = probed(live, live.work('cancels 20' + how), '-e', 'guarded_wait ident={$arg1:s32}')
+        check('destroyed=20 free=1' in rec.out, 'said %s', rec.out)
+        ops = count_is(rec, 'guarded_wait', 20, unwound=20)
+        check({o.ident for o in ops} == {str(i) for i in range(1, 21)}, 'arguments: %s', {o.ident for o in ops})
+
+
+def test_longjmp_and_recursion(live):
+    rec = probed(live, live.work('jumps'), *options(['enters', 'leaves', 'down', 'bottom', 'interrupted', 'in_handler']))
+    enters, leaves = count_is(rec, 'enters', 200, unwound=100), count_is(rec, 'leaves', 200, unwound=100)
+    check(all(op_above(rec, o) in enters for o in leaves), 'leaves() is not below enters()')
+    check(not any(op_above(rec, o) for o in enters), 'enters() lies below what was left')
+    short_lived(enters + leaves, 200)
+    down, bottom = count_is(rec, 'down', 100), count_is(rec, 'bottom', 1)
+    depth, up = 0, op_above(rec, bottom[0])
+    while up:
+        check(up in down, 'an ancestor of bottom() is %s', up)
+        depth, up = depth + 1, op_above(rec, up)
+    check(depth == 100, 'bottom() is %d deep', depth)
+    count_is(rec, 'interrupted', 10)
+    check(all(op_above(rec, o).cls == 'interrupted' for o in count_is(rec, 'in_handler', 10)),
+          'the handler on its own stack is not below what it interrupted')
+    integrity = rec.summary['capture_integrity']
+    check(integrity['unwound_ops'] == 200, 'unwound_ops %s', integrity['unwound_ops'])
+    check(integrity['unmatched_exits'] == 0, 'unmatched_exits %s', integrity['unmatched_exits'])
+
+
+# -- names that are more, or less, than one function: C43, C44
+
+def test_versions_of_one_name(live):
+    for how in ('default', 'old'):
+        argv = live.work('condversions %s 100' % how)
+        rec = probed(live, argv, '-e', 'libc:pthread_cond_wait role=wait reason=sync resource=cond:{$arg1:ptr}')
+        waits = [w for w in rec.waits if w.ident.startswith('cond:')]
+        n = int(re.search(r'waits=(\d+)', rec.out).group(1))
+        check(len(waits) == n, '%s: %d waits, %d calls', how, len(waits), n)
+        check({w.reason for w in waits} == {'sync'}, 'reasons: %s', {w.reason for w in waits})
+    rec = probed(live, argv, '--probes', 'pthread', lossy=True)
+    waits = [w for w in rec.waits if w.ident.startswith('condvar:')]
+    check(len(waits) == n, 'profile pthread: %d waits, %d calls', len(waits), n)
+
+
+def test_indirect_functions(live):
+    rec = probed(live, live.work('indirect'), '-e', 'scaled', '-e', 'libc:memcpy', lossy=True)
+    for name in ('scaled', 'memcpy'):
+        n = len(named(rec, name))
+        told = [line for line in (rec.diagnostics or '').split('\n') if name in line and 'IFUNC' in line]
+        check(n >= 1000 or (n == 0 and told), '%s: %d ops, and %r', name, n, rec.diagnostics)
+
+
+def test_missing_is_told(live):
+    rec = probed(live, live.work('counted-pie 10'), '-e', 'no_such_function', '-e', 'plain', lossy=True)
+    check(rec.summary['caveat_kind'], 'no caveat')
+    check('no_such_function' in rec.diagnostics, 'diagnostics: %r', rec.diagnostics)
+    check(len(named(rec, 'plain')) == 10 + 2 + 2 + 1, 'plain() has %d ops', len(named(rec, 'plain')))
+
+
+def test_profile_errors_stop_it(live):
+    with open(live.path('bad.profile'), 'w') as f:
+        f.write('[op x]\nsymbol = plain\nkind = calls\n[op y]\nsimbol = plain\n')
+    rc, _, err = live.run([live.wcbpf, 'record', '-o', live.folder(), '--probes', live.path('bad.profile'), '--', 'true'])
+    check(rc == 125 and 'bad.profile:3' in err and 'bad.profile:5' in err, 'status %s: %s', rc, err)
+
+
+# -- what must be refused: C40
+
+def buildinfo(version):
+    text = version.encode()
+    return b'\xff Go buildinf:\x08\x02' + bytes(16) + struct.pack('B', len(text)) + text + b'\x00'
+
+
+def test_go_by_buildinfo_alone(live):
+    """What says that it is Go gets no return probe, whatever else it is."""
+    fake, info = live.path('fake'), live.path('info')
+    with open(info, 'wb') as f:
+        f.write(buildinfo('go1.26.0'))
+    subprocess.run(['objcopy', '--add-section', '.go.buildinfo=' + info, '--set-section-flags',
+                    '.go.buildinfo=alloc,readonly,data', '--change-section-address', '.go.buildinfo=0x800000',
+                    live.work('counted-no-pie')[0], fake], check=True, stderr=subprocess.DEVNULL)
+    rec = probed(live, [fake, '100'], '-e', 'plain exit=return', lossy=True)
+    check(not named(rec, 'plain') or all(o.end == o.start for o in named(rec, 'plain')), 'a return probe on Go')
+    check('plain' in rec.diagnostics and 'Go' in rec.diagnostics, 'not told: %r', rec.diagnostics)
+
+
+# -- limits, crashes, cost: C48, C50
+
+def test_few_open_files(live):
+    rec = probed(live, live.work('counted-pie 100'), *options(FUNCTIONS[:8]), lossy=True, strict=False,
+                 wrap=('bash', '-c', 'ulimit -n 24; exec "$@"', 'bash'))
+    if rec.header:
+        count_is(rec, 'several_returns', 100)
+    else:
+        check('file' in rec.err, 'not recorded, and no word of open files: %s', rec.err)
+
+
+def uprobe_events():
+    try:
+        with open(UPROBE_EVENTS) as f:
+            return f.read()
+    except OSError:
+        return ''
+
+
+def test_killed_tracer_leaves_nothing(live):
+    before, events = tracer_programs(), uprobe_events()
+    target = live.spawn(live.work('engine-stripped 4 30'))
+    tracer = live.attach_start('-p', str(target.pid), '--probes', os.path.join(PROFILES, 'engine-c.profile'))
+    live.started(tracer)
+    check(target.poll() is None, 'the target has ended too early')
+    os.kill(tracer.pid, signal.SIGKILL)
+    check(live.wait(tracer, 10) == -signal.SIGKILL, 'not killed')
+    live.nothing_left(before)
+    check(uprobe_events() == events, 'uprobe_events: %s', uprobe_events())
+    check(live.wait(target, 30) == 0 and '4 sessions, 30 rounds' in live.text(target), 'the target: %s', target.returncode)
+
+
+def attached_again_and_again(live, argv, profile, env):
+    rounds = int(os.environ.get('WCBPF_ATTACH_ROUNDS', '3'))
+    target = live.spawn(argv + ['4', '64'], env=dict(os.environ, **env))
+    n = 0
+    for n in range(rounds):
+        if target.poll() is not None:
+            check(target.returncode == 0, 'status %s after %d rounds: %s', target.returncode, n, live.text(target, 1))
+            target = live.spawn(argv + ['4', '64'], env=dict(os.environ, **env))
+        rec = live.attach('-p', str(target.pid), '--probes', profile, '-d', '100ms', lossy=True, strict=False, rc=None)
+        check(rec.rc == 0 or target.poll() is not None, 'attach ended with %s: %s', rec.rc, rec.err)
+    check(live.wait(target, 60) == 0, 'status %s: %s', target.returncode, live.text(target, 1)[-500:])
+    check('4 sessions, 64 rounds' in live.text(target), 'said %s', live.text(target))
+    live.figure('%s: attached %d times, unharmed', os.path.basename(argv[0]), rounds)
+
+
+def test_attach_and_detach_c(live):
+    attached_again_and_again(live, live.work('engine-stripped'), os.path.join(PROFILES, 'engine-c.profile'), {'ENGINE_BURN': '2'})
+
+
+def test_budget_detaches_the_hottest(live):
+    rec = probed(live, live.work('counted-pie 60000'), '-e', 'no_frame', '-e', 'tail_target', '--max-overhead', '1%',
+                 lossy=True)
+    n = len(named(rec, 'no_frame'))
+    check(n < 60000, 'all %d calls were recorded', n)
+    check('no_frame' in rec.diagnostics, 'not told: %r', rec.diagnostics)
+
+
+def test_dry_run(live):
+    rc, out, err = live.run([live.wcbpf, 'record', '-o', live.folder(), '--dry-run', '-e', 'plain', '--',
+                             *live.work('counted-pie 10')])
+    check(rc == 0 and 'plain' in out + err and 'called' not in out, 'status %s: %s%s', rc, out, err)
