@@ -57,7 +57,7 @@ def test_c_works_alone(live):
 
 
 def test_go_works_alone(live):
-    works_alone(live, [program(live, 'engine-stripped', 'engine')])
+    works_alone(live, [program(live, 'engine-stripped', 'ops')])
 
 
 def test_c_stripped(live):
@@ -69,19 +69,19 @@ def test_c_under_load(live):
 
 
 def test_go_stripped(live):
-    compared(live, [program(live, 'engine-stripped', 'engine')], 'engine-go.profile', 'engine in Go, stripped')
+    compared(live, [program(live, 'engine-stripped', 'ops')], 'engine-go.profile', 'engine in Go, stripped')
 
 
 def test_go_position_independent(live):
-    compared(live, [program(live, 'engine-pie', 'engine')], 'engine-go.profile', 'engine in Go, PIE', size=['4', '3'])
+    compared(live, [program(live, 'engine-pie', 'ops')], 'engine-go.profile', 'engine in Go, PIE', size=['4', '3'])
 
 
 def test_go_under_load(live):
-    compared(live, [program(live, 'engine', 'engine')], 'engine-go.profile', 'engine in Go under load',
+    compared(live, [program(live, 'engine', 'ops')], 'engine-go.profile', 'engine in Go under load',
              env={'ENGINE_BURN': '6', 'GOMAXPROCS': '4'})
 
 
 def test_go_one_thread(live):
     """All goroutines take turns on one thread: what a thread does in between belongs to others."""
-    compared(live, [program(live, 'engine', 'engine')], 'engine-go.profile', 'engine in Go, one P', env={'GOMAXPROCS': '1'},
+    compared(live, [program(live, 'engine', 'ops')], 'engine-go.profile', 'engine in Go, one P', env={'GOMAXPROCS': '1'},
              size=['4', '3'])

@@ -11,6 +11,7 @@ import struct
 import subprocess
 
 from live import Skip, check, tracer_programs
+from test_go import program
 
 FUNCTIONS = ['plain', 'tail_target', 'recursive', 'several_returns', 'tail_calls', 'maybe_tail', 'by_table',
              'many_arguments', 'no_frame', 'floats', 'deep_frame', 'loops_at_entry', 'jumps_away']
@@ -248,6 +249,11 @@ def attached_again_and_again(live, argv, profile, env):
 
 def test_attach_and_detach_c(live):
     attached_again_and_again(live, live.work('engine-stripped'), os.path.join(PROFILES, 'engine-c.profile'), {'ENGINE_BURN': '2'})
+
+
+def test_attach_and_detach_go(live):
+    attached_again_and_again(live, [program(live, 'engine-stripped', 'ops')], os.path.join(PROFILES, 'engine-go.profile'),
+                             {'ENGINE_BURN': '4', 'GOMAXPROCS': '4'})
 
 
 def test_budget_detaches_the_hottest(live):

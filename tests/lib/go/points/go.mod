@@ -1,0 +1,3 @@
+module points
+
+go 1.19
