@@ -180,6 +180,31 @@ def test_profile_errors_stop_it(live):
     check(rc == 125 and 'bad.profile:3' in err and 'bad.profile:5' in err, 'status %s: %s', rc, err)
 
 
+# -- as they appear: children, other programs, libraries, other namespaces
+
+def test_children_and_exec(live):
+    program = live.work('counted-pie')[0]
+    argv = ['sh', '-c', '"$0" 40 400; "$0" 50 400 & wait; exec "$0" 60 400', program]
+    rec = probed(live, argv, '-e', 'several_returns')
+    by_pid = {}
+    for o in count_is(rec, 'several_returns', 40 + 50 + 60):
+        by_pid[o.pid] = by_pid.get(o.pid, 0) + 1
+    check(sorted(by_pid.values()) == [40, 50, 60], 'by process: %s', by_pid)
+
+
+def test_library_loaded_later(live):
+    library = live.work('loaded.so')[0]
+    rec = probed(live, live.work('loads %s 400' % library), '-e', 'loaded.so:loaded_work ident={$arg1:s32}')
+    count_is(rec, 'loaded_work', 200)
+
+
+def test_other_mount_namespace(live):
+    program = live.work('counted-pie')[0]
+    script = 'mount -t tmpfs none /mnt && cp "$0" /mnt/hidden && exec /mnt/hidden 100 400'
+    rec = probed(live, ['unshare', '-m', 'sh', '-c', script, program], '-e', 'hidden:several_returns')
+    count_is(rec, 'several_returns', 100)
+
+
 # -- what must be refused: C40
 
 def buildinfo(version):

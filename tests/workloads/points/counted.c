@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * counted [N]: calls functions of many shapes N times each, and prints a line for
- * each, "called NAME times=N", and the sum of what they returned; then the totals
- * of those that others call too. How it is linked and
+ * counted [N [MS]]: after MS ms it calls functions of many shapes N times each,
+ * and prints a line for each, "called NAME times=N", and the sum of what they
+ * returned; then the totals of those that others call too. How it is linked and
  * compiled differs (meson.build): where a function lies in its file, what it
  * begins with, and how it returns.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -150,6 +151,8 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1000, x = 0;
 
+	if (argc > 2)
+		usleep((useconds_t)atoi(argv[2]) * 1000);
 	TIMES("plain_itself", plain(i));
 	TIMES("several_returns", several_returns(i));
 	TIMES("tail_calls", tail_calls(i));
