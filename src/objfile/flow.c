@@ -219,33 +219,27 @@ int flow_reach(struct flow *f)
 	return 0;
 }
 
-/* Where a jump of unknown target may lead: what nothing else leads to. */
-static void add_unreached(const struct flow *f, const bool *reached, struct todo *t)
+static void add_target(void *arg, size_t to)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (!reached[i] && (!i || f->v[i - 1].flow != FLOW_NEXT))
-			todo_add(t, i);
+	todo_add(arg, to);
 }
 
 int flow_repeats(const struct flow *f, size_t index, bool grown)
 {
-	_cleanup_(todo_done) struct todo t = { 0 }, direct = { 0 };
+	_cleanup_(todo_done) struct todo t = { 0 };
 	int err = todo_init(&t, f->n);
 
-	if (!err)
-		err = todo_init(&direct, f->n);
 	if (err)
 		return err;
-	todo_add(&direct, 0);
-	while (direct.n)
-		add_next(f, &direct, direct.v[--direct.n]);
 	t.seen[0] = grown;
 	add_next(f, &t, index);
-	while (t.n) {
+	if (f->v[index].flow == FLOW_INDIRECT && f->computed && table_targets(f, index, add_target, &t))
+		return 1;
+	while (t.n && !t.seen[index]) {
 		size_t at = t.v[--t.n];
 
-		if (f->v[at].flow == FLOW_INDIRECT && f->computed)
-			add_unreached(f, direct.seen, &t);
+		if (f->v[at].flow == FLOW_INDIRECT && f->computed && table_targets(f, at, add_target, &t))
+			return 1;
 		add_next(f, &t, at);
 	}
 	return t.seen[index];

@@ -47,8 +47,8 @@ int flow_check(const struct flow *f, struct objfile_why *ret_why);
 /* Sets reached of what can be run; with computed jumps, or if exceptions can land anywhere, of everything. */
 int flow_reach(struct flow *f);
 /*
- * Can the instruction be run again after it has been, in the same call? grown: not by way of the function's first one.
- * -ENOMEM, 0, 1.
+ * Can the instruction be run again after it has been, in the same call, as far as is known? grown: not by way of the
+ * function's first one. -ENOMEM, 0, 1.
  */
 int flow_repeats(const struct flow *f, size_t index, bool grown);
 /* Decodes one that is known once more, with its operands. */
@@ -74,6 +74,11 @@ enum table_sort {
 	TABLE_UNKNOWN,	/* an array, of what can't be seen */
 };
 enum table_sort table_look(const struct flow *f, size_t index);
+/*
+ * Calls add with each instruction that the jump at index may lead to by its table, and maybe some more: where a table
+ * ends isn't told, so it is read for as long as what it has makes sense. -ENOENT: there is none that could be read.
+ */
+int table_targets(const struct flow *f, size_t index, void (*add)(void *arg, size_t to), void *arg);
 
 /* exits.c: adds the parts that jumps lead to, then lists the exits. -ENOTSUP with *ret_why: they can't all be found. */
 int exits_find(struct flow *f, struct objfile_exit **ret, size_t *ret_n, struct objfile_why *ret_why);

@@ -12,12 +12,14 @@
  * the jump are looked at, not how control gets there: compilers keep these
  * together.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "objfile/flow.h"
 
 #define BACK_MAX 16
 #define ENTRIES_LOOK 4
+#define ENTRIES_MAX 4096
 
 /* The instruction that sets a register last before index, within the same part. */
 static bool find_setter(const struct flow *f, size_t index, ZydisRegister reg, struct insn_full *ret, size_t *ret_index)
@@ -129,4 +131,74 @@ enum table_sort table_look(const struct flow *f, size_t index)
 	if (i.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
 		return look_at_register(f, index, i.operands[0].reg.value);
 	return TABLE_UNKNOWN;
+}
+
+/* An array of addresses that an operand indexes: where it is. */
+static bool array_of(const struct flow *f, size_t index, const ZydisDecodedOperand *o, uint64_t *ret)
+{
+	uint64_t base = 0;
+
+	if (o->mem.index == ZYDIS_REGISTER_NONE || o->mem.scale != 8 ||
+	    (o->mem.base != ZYDIS_REGISTER_NONE && !find_address(f, index, o->mem.base, &base)))
+		return false;
+	*ret = base + (uint64_t)o->mem.disp.value;
+	return true;
+}
+
+struct table {
+	uint64_t at;
+	bool distances; /* of 4 bytes, from where it is; else addresses */
+};
+
+static bool find_table(const struct flow *f, size_t index, struct table *ret)
+{
+	struct insn_full i, load;
+	size_t at, unused;
+
+	if (flow_full(f, index, &i))
+		return false;
+	ret->distances = false;
+	if (i.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return array_of(f, index, &i.operands[0], &ret->at);
+	if (i.operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    !find_setter(f, index, i.operands[0].reg.value, &i, &at))
+		return false;
+	if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return array_of(f, at, &i.operands[1], &ret->at);
+	if (i.raw.mnemonic != ZYDIS_MNEMONIC_ADD || i.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return false;
+	ret->distances = true;
+	/* One of the two has the table's address, the other the distance. */
+	for (size_t k = 0; k < 2; k++) {
+		ZydisRegister distance = i.operands[k].reg.value, base = i.operands[1 - k].reg.value;
+
+		if (find_setter(f, at, distance, &load, &unused) && reads_distance(&load) &&
+		    find_address(f, at, base, &ret->at))
+			return true;
+	}
+	return false;
+}
+
+int table_targets(const struct flow *f, size_t index, void (*add)(void *arg, size_t to), void *arg)
+{
+	struct table table;
+	size_t n = 0;
+
+	if (!find_table(f, index, &table))
+		return -ENOENT;
+	for (; n < ENTRIES_MAX; n++) {
+		uint64_t target;
+		int32_t distance;
+		size_t to;
+
+		if (table.distances ? objfile_read_vaddr(f->c->o, table.at + n * 4, &distance, 4) :
+				      objfile_read_vaddr(f->c->o, table.at + n * 8, &target, 8))
+			break;
+		if (table.distances)
+			target = table.at + (uint64_t)(int64_t)distance;
+		if (!flow_index(f, target, &to))
+			break;
+		add(arg, to);
+	}
+	return n ? 0 : -ENOENT;
 }
