@@ -146,7 +146,8 @@ struct assemble_point {
 	enum assemble_role role;
 	enum op_kind kind;
 	enum work_type work;
-	struct assemble_text class, ident, client, meta;
+	struct assemble_text class, ident, client;
+	struct assemble_text meta; /* of an OP_EXEC its arguments, separated by NULs: shown as the format has them */
 	/*
 	 * By which waits and other points of the same process name the op. BEGIN
 	 * and END meet by it; without one they meet on their strand. A key is

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble/argv.h"
 #include "assemble/goroutines.h"
 #include "assemble/held.h"
 #include "assemble/hosts.h"
@@ -46,6 +47,20 @@ static int key_put(struct assemble *a, uint32_t process, const struct assemble_t
 	return a->text.n ? assemble_key_put(a, process, op) : 0;
 }
 
+/* Of an exec op the format has the argument vector there. */
+static int meta_intern(struct assemble *a, enum op_kind kind, const struct assemble_text *t, const struct hit_values *v,
+		       uint32_t *ret)
+{
+	if (kind != OP_EXEC || !t->piece_n)
+		return assemble_text_intern(a, t, v, ret);
+	*ret = 0;
+	if (!a->o.keep_args)
+		return 0;
+	if (assemble_text_make(a, t, v) < 0)
+		return -ENOMEM;
+	return assemble_argv_intern(a->m->strings, a->text.text, a->text.n, a->text.n, ret);
+}
+
 /* Those of an op's texts that can be made now: at the entry all that need no value of the exit, then the others. */
 static int texts_fill(struct assemble *a, uint32_t op, const struct point *p, const struct hit_values *v, bool late)
 {
@@ -58,7 +73,8 @@ static int texts_fill(struct assemble *a, uint32_t op, const struct point *p, co
 
 		if (assemble_text_is_late(texts[i]) != late)
 			continue;
-		if (assemble_text_intern(a, texts[i], v, &id) < 0)
+		if ((texts[i] == &p->p.meta ? meta_intern(a, p->p.kind, texts[i], v, &id) :
+					      assemble_text_intern(a, texts[i], v, &id)) < 0)
 			return -ENOMEM;
 		*ids[i] = id;
 	}

@@ -63,6 +63,11 @@ def twice(kind):
     return change
 
 
+def span_add(docs, **values):
+    docs.append(dict({'e': 'span', 'id': 1, 'tr': '0af7651916cd43dd8448eb211c80319c', 'sp': 'b7ad6b7169203331'}, **values))
+    docs[0]['event_count'] += 1
+
+
 # (name, change of the parsed lines, words of the report)
 BROKEN = [
     ('count', put(header, event_count=24), 'event_count is 24, 25 lines follow'),
@@ -136,6 +141,13 @@ BROKEN = [
     ('client', lambda d: d[0]['strings'].__setitem__(2, '100'), "client '100' is no pid:starttime"),
     ('thread times', drop(of('thread'), 'lost_ns'), "of a thread's four times"),
     ('clipped', put(wait, clipped=4), 'clipped is 4'),
+    ('parked thread', put(wait, parked=1), 'parked, and no goroutine'),
+    ('two wakers', put(wait, waker_tid=101, waker_goid=7), 'a goroutine and a thread as waker'),
+    ('times of a goroutine', put(of('thread'), goid=7), 'times of a goroutine'),
+    ('parent of a thread', put(of('thread'), parent_goid=7), 'the parent goroutine of a thread'),
+    ('span of nothing', lambda d: span_add(d, id=99), 'id of this span is 99: no such op'),
+    ('span without ids', lambda d: span_add(d, sp='12'), 'sp is not 16 hex digits'),
+    ('span with a time', lambda d: span_add(d, s=1), "key 's' of the format on a span"),
 ]
 
 # (name, change of the file's bytes, words of the report)

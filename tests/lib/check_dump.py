@@ -41,11 +41,11 @@ ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32',
                   'waker_pid': 'u32', 'waker_tid': 'u32', 'waker_goid': 'u64', 'waker_op': 'u64', 'waker_ctx': 'string',
                   'waker_comm': 'string', 'owner_tid': 'u32', 'owner_unknown': 'string', 'timeout_ns': 'timeout',
                   'futex_val': 'u32', 'syscall': 'syscall', 'futex_op': 'u32', 'kstack': 'stack', 'ustack': 'stack',
-                  'waker_stack': 'stack', 'thread_name': 'string', 'task_state': 'u32'},
+                  'waker_stack': 'stack', 'thread_name': 'string', 'task_state': 'u32', 'parked': 'one'},
          'link': {}, 'span': {},
          'stack': {'sid': 'u32', 'side': 'word', 'ended': 'word', 'frames': 'frames'},
          'module': {'mid': 'u32', 'path': 'word', 'build_id': 'word', 'bias': 'u64'},
-         'thread': {'pid': 'u32', 'tid': 'u32', 'comm': 'word', 'op': 'u64', 'clipped': 'clipped', 'begin_ns': 'i64',
+         'thread': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'parent_goid': 'u64', 'comm': 'word', 'op': 'u64', 'clipped': 'clipped', 'begin_ns': 'i64',
                     'end_ns': 'i64', 'oncpu_ns': 'u64', 'runnable_ns': 'u64', 'blocked_ns': 'u64', 'lost_ns': 'u64',
                     'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32',
                     'samples': 'u32'},
@@ -252,7 +252,7 @@ class Checker:
         self.op_ids.add(ev['id'])
         if ev['k'] == 'exec' and ev.get('pid') and ev.get('m'):
             self.check_argv(where, self.string(ev['m']))
-        if ev.get('pid') and 'cl' in ev and ':' not in self.string(ev['cl']):
+        if ev['k'] == 'exec' and ev.get('pid') and 0 != ev.get('cl') == ev.get('i') and ':' not in self.string(ev['cl']):
             self.error(where, 'client %r is no pid:starttime', self.string(ev['cl']))
         return True
 
@@ -281,6 +281,10 @@ class Checker:
             self.error(where, 'waker_ctx %r', self.string(ev['waker_ctx']))
         if 'owner_unknown' in ev and self.string(ev['owner_unknown']) not in OWNER_UNKNOWNS:
             self.error(where, 'owner_unknown %r', self.string(ev['owner_unknown']))
+        if 'parked' in ev and ('goid' not in ev or 'syscall' in ev or 'kstack' in ev):
+            self.error(where, 'parked, and no goroutine or in the kernel')
+        if 'waker_goid' in ev and 'waker_tid' in ev:
+            self.error(where, 'a goroutine and a thread as waker')
         if 'owner_unknown' in ev and 'owner_tid' in ev:
             self.error(where, 'an owner, and a reason why there is none')
         if 'waker_comm' in ev and 'waker_op' in ev:
@@ -342,6 +346,10 @@ class Checker:
         times = [k for k in ('oncpu_ns', 'runnable_ns', 'blocked_ns', 'lost_ns') if k in ev]
         if times and len(times) != 4:
             self.error(where, 'only %s of a thread\'s four times', ', '.join(times))
+        if 'goid' in ev and times:
+            self.error(where, 'times of a goroutine')
+        if 'parent_goid' in ev and 'goid' not in ev:
+            self.error(where, 'the parent goroutine of a thread')
         return True
 
     def shape_sample(self, where, ev):
@@ -376,7 +384,7 @@ class Checker:
     def check_samples(self):
         """Each is of a thread of the dump, which says how many it has."""
         said = {(ev['pid'], ev['tid'], ev['begin_ns']): ev.get('samples', 0) for _, ev in self.events
-                if ev['e'] == 'thread'}
+                if ev['e'] == 'thread' and 'goid' not in ev}
         found = {}
         for line, ev in self.events:
             if ev['e'] != 'sample':
@@ -390,13 +398,25 @@ class Checker:
                 self.error('threads', 'pid %d tid %d has %d samples, and says %d', key[0], key[1], found.get(key, 0), n)
 
     def check_lifetimes(self):
-        """Of our own events (they have a pid): no wait outside of its op, no op outlasts its parent."""
+        """Of our own events (they have a pid): no wait outside of its op, no process or thread outlasts its parent.
+
+        What an op of a choke point has begun may outlast it, as in the engine's own dumps.
+        """
         life = {ev['id']: (ev['s'], ev['d']) for _, ev in self.events if ev['e'] == 'op'}
+        natural = {ev.get('op') for _, ev in self.events if ev['e'] == 'thread' and 'goid' not in ev}
+        natural |= {ev['id'] for _, ev in self.events if ev['e'] == 'op' and ev['k'] == 'exec' and
+                    0 != ev.get('i') == ev.get('cl')}
         for op in self.header.get('open_ops') or []:
             if isinstance(op, dict):
                 life.setdefault(op.get('op_id'), (op.get('start_ns', 0), self.end_ns))
+                if op.get('kind') == 'exec' and 0 != op.get('ident_id') == op.get('client_id'):
+                    natural.add(op.get('op_id'))
+        natural |= {ev['id'] for _, ev in self.events if ev['e'] == 'op' and ev['k'] == 'exec_phase' and
+                    ev.get('p') in natural}
         for line, ev in self.events:
             if ev['e'] not in ('op', 'wait') or 'pid' not in ev or ev.get('p') not in life:
+                continue
+            if ev['e'] == 'op' and not {ev['id'], ev['p']} <= natural:
                 continue
             start, end = life[ev['p']]
             if not start <= ev['s'] <= ev['d'] <= end:
