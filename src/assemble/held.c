@@ -321,6 +321,9 @@ static int wait_make(struct assemble *a, struct strand *s, const struct call *c,
 		joined_set(s);
 	times_set(a, x, c, end);
 	x->sum.row = row;
+	/* What has spawned the strand may have ended before. */
+	if (x->place.op && !a->m->ops[x->place.op].open)
+		x->place.op = assemble_strand_own_op(a, s);
 	x->sum.op = x->place.dropped || !thread ? 0 : x->place.op;
 	if (assemble_wait_emit(a, thread, &x->sum, &wait) < 0)
 		return -ENOMEM;

@@ -302,7 +302,7 @@ static int span_act(struct assemble *a, struct hit *h, const struct hit_values *
 		return r;
 	if (end)
 		return assemble_span_end(a, &ids, h->time_ns);
-	if (place.dropped || !place.op || !a->ops[place.op].thread)
+	if (place.dropped || !a->ops[place.op].thread || !a->m->ops[place.op].open)
 		return 0;
 	return assemble_span_begin(a, &ids, place.op, h->time_ns);
 }
@@ -329,7 +329,7 @@ static int act(struct assemble *a, struct hit *h, const struct hit_values *v)
 		return end_act(a, h, v);
 	case ASSEMBLE_ROLE_KEY:
 		place = assemble_strand_place(a, h->strand, h->depth);
-		if (place.dropped || !place.op || !a->ops[place.op].thread)
+		if (place.dropped || !a->ops[place.op].thread || !a->m->ops[place.op].open)
 			return 0;
 		return key_put(a, h->strand->process, &h->point->p.key, v, place.op);
 	default:

@@ -116,6 +116,14 @@ struct place assemble_strand_place(const struct assemble *a, const struct strand
 	return c ? place_of(c) : place_below(a, s);
 }
 
+/* A wait is nobody's but the strand's own: who spawned it may be gone. */
+struct place assemble_strand_waits(const struct assemble *a, const struct strand *s)
+{
+	const struct call *c = innermost(s, 0);
+
+	return c ? place_of(c) : (struct place){ .op = assemble_strand_own_op(a, s) };
+}
+
 /* What has no place has nothing below it, but what it spawns is re-parented. */
 struct place assemble_strand_spawns(const struct assemble *a, const struct strand *s)
 {

@@ -65,8 +65,10 @@ struct place {
 	bool dropped;	/* that one has no place, and so has nothing below it */
 	bool in_scope;
 };
-/* Of something whose frame is that deep; 0: of whatever the strand does now. */
+/* Of an op whose frame is that deep; 0: of whatever the strand does now. */
 struct place assemble_strand_place(const struct assemble *a, const struct strand *s, uint64_t depth);
+/* What a wait of the strand is of, if no choke point says so. */
+struct place assemble_strand_waits(const struct assemble *a, const struct strand *s);
 /* What the strand is at, for those that it spawns: an op of a choke point, 0: none. */
 struct place assemble_strand_spawns(const struct assemble *a, const struct strand *s);
 /* The op of the strand itself, else its process's. 0: neither has a place. */

@@ -285,7 +285,7 @@ static int stretch_add(struct assemble *a, const struct strand *s, uint32_t thre
 		if (assemble_wait_flush(a, thread) < 0)
 			return -ENOMEM;
 		if (s)
-			place = assemble_strand_place(a, s, 0);
+			place = assemble_strand_waits(a, s);
 		t = &a->threads[thread];
 		t->pending = malloc(sizeof(*t->pending));
 		if (!t->pending)

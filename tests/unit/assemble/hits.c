@@ -23,8 +23,12 @@ static const char *literal_of(const char *text, size_t n)
 
 struct assemble_text text_of(const char *text)
 {
-	struct assemble_text t = { .pieces = &pieces[piece_n] };
+	struct assemble_text t = { 0 };
 
+	/* What was made long before has been copied. */
+	if (piece_n + 64 > sizeof(pieces) / sizeof(pieces[0]) || literal_n + 2048 > sizeof(literals))
+		piece_n = literal_n = 0;
+	t.pieces = &pieces[piece_n];
 	while (*text) {
 		size_t n = strcspn(text, "{");
 		struct assemble_piece *p = &pieces[piece_n++];

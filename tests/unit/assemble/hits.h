@@ -7,7 +7,7 @@
  */
 #include "rig.h"
 
-struct assemble_text text_of(const char *text); /* of static memory, for the whole test */
+struct assemble_text text_of(const char *text); /* of static memory, for the next dozen calls */
 #define TEXT(s) text_of(s)
 #define CHOICES(...)                                                                              \
 	(struct assemble_choices){ (const struct assemble_choice[]){ __VA_ARGS__ },               \

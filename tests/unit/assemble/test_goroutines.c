@@ -256,6 +256,26 @@ Test(goroutines, who_wakes_whom)
 	cr_expect(rig.m->waits[2].ctx == WAKER_NET && !rig.m->waits[2].waker && !rig.m->waits[2].target);
 }
 
+/* A choke point's wait is that of the work, which the spawner's op stands for as long as it lasts. */
+Test(goroutines, waits_of_spawned_work)
+{
+	POINT(&rig, DEEP, .role = ASSEMBLE_ROLE_WAIT, .resource = TEXT("r"));
+	ENTER(&rig, MS(1), OUTER, GO_FRAME(100, 7, 0xc0001000, 64));
+	go_birth(&rig, MS(2), 100, 7, 8, PC_SERVE);
+	ENTER(&rig, MS(3), DEEP, GO_FRAME(101, 8, 0xc0002000, 64));
+	GO_WAIT(&rig, 8, MS(3), MS(4), MS(4), .reason = R_SELECT);
+	LEAVE(&rig, MS(5), DEEP, GO_FRAME(101, 8, 0xc0002000, 64));
+	GO_WAIT(&rig, 8, MS(6), MS(7), MS(7), .reason = R_SELECT);
+	ENTER(&rig, MS(8), DEEP, GO_FRAME(101, 8, 0xc0002000, 64));
+	LEAVE(&rig, MS(9), OUTER, GO_FRAME(100, 7, 0xc0001000, 64));
+	LEAVE(&rig, MS(10), DEEP, GO_FRAME(101, 8, 0xc0002000, 64));
+	rig_finish(&rig, MS(20));
+	cr_assert_eq(rig.m->wait_n, 4);
+	for (size_t i = 1; i < rig.m->wait_n; i++)
+		cr_expect_eq(rig.m->waits[i].op, rig.m->waits[i].start_ns == 3000000 ? op_of_class(&rig, "outer", 1) :
+							 entry(8)->op);
+}
+
 Test(goroutines, there_before_and_after)
 {
 	GO_WAIT(&rig, 7, MS(0) - 5000, MS(3), MS(3), .reason = R_SELECT, .flags = WCBPF_GO_BEGAN_BEFORE);
