@@ -42,6 +42,7 @@ class Recording:
         self.errors = []
         self.header, self.strings, self.offset_ns = {}, [''], None
         self.ops, self.waits, self.links, self.threads, self.stacks, self.modules = {}, [], [], [], {}, {}
+        self.goroutines, self.spans = [], []
         self.summary, self.folded, self.folded_lines, self.maps, self.diagnostics = None, [], 0, [], None
         self.wall = []      # (frames, leaf, microseconds); folded then holds what was blocked, as in mode time
 
@@ -101,8 +102,8 @@ class Recording:
                 id=op['op_id'], parent=op.get('parent_id', 0), kind=op['kind'], start=op['start_ns'], end=self.end_ns,
                 work=op.get('work_type', 'engine'), cls=self._text(op.get('class_id')),
                 ident=self._text(op.get('ident_id')), client=self._text(op.get('client_id')),
-                meta=self._text(op.get('meta_id')), open=True, outcome=None, pid=op.get('pid'), tid=op.get('tid'),
-                goid=op.get('goid'), unwound=0)
+                meta=self._text(op.get('meta_id')), open=True, pid=op.get('pid'), tid=op.get('tid'),
+                goid=op.get('goid', 0), outcome=None, unwound=False, ustack=op.get('ustack', 0))
         for e in events:
             self._event(e)
 
@@ -113,8 +114,8 @@ class Recording:
                 id=e['id'], parent=e.get('p', 0), kind=e.get('k'), start=e['s'], end=e['d'], work=e.get('w', 'engine'),
                 outcome=e.get('o'), cls=self._text(e.get('c')), ident=self._text(e.get('i')),
                 client=self._text(e.get('cl')), meta=self._text(e.get('m')), open=False, pid=e.get('pid'),
-                tid=e.get('tid'), exit_status=e.get('exit_status'), clipped=e.get('clipped', 0), goid=e.get('goid'),
-                unwound=e.get('unwound', 0))
+                tid=e.get('tid'), goid=e.get('goid', 0), exit_status=e.get('exit_status'),
+                clipped=e.get('clipped', 0), unwound=bool(e.get('unwound')), ustack=e.get('ustack', 0))
         elif kind == 'wait':
             self.waits.append(Item(
                 op=e.get('p', 0), target=e.get('t', 0), start=e['s'], end=e['d'], reason=e.get('rs'),
@@ -122,13 +123,18 @@ class Recording:
                 outcome=self._text(e.get('outcome')), ctx=self._text(e.get('waker_ctx')), wake=e.get('wake_ns'),
                 waker_tid=e.get('waker_tid'), waker_pid=e.get('waker_pid'), waker_op=e.get('waker_op'),
                 owner_tid=e.get('owner_tid'), blocked=e.get('blocked_ns', 0), runnable=e.get('runnable_ns', 0),
-                oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'), goid=e.get('goid'),
-                waker_goid=e.get('waker_goid'),
-                futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0)))
+                oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'),
+                futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0),
+                goid=e.get('goid', 0), parked=bool(e.get('parked')), waker_goid=e.get('waker_goid', 0)))
             self._check_wait(self.waits[-1])
         elif kind == 'link':
             self.links.append(Item(kind=e.get('lk'), source=e.get('p', 0), to=e.get('t', 0),
                                    ident=self._text(e.get('i'))))
+        elif kind == 'span':
+            self.spans.append(Item(op=e['id'], trace=e['tr'], span=e['sp']))
+        elif kind == 'thread' and 'goid' in e:
+            self.goroutines.append(Item(goid=e['goid'], parent=e.get('parent_goid', 0), pid=e['pid'], tid=e['tid'],
+                                        function=e['comm'], op=e.get('op', 0), begin=e['begin_ns'], end=e['end_ns']))
         elif kind == 'thread':
             self.threads.append(Item(
                 pid=e['pid'], tid=e['tid'], comm=self._text(e['comm']) if isinstance(e['comm'], int) else e['comm'],
@@ -262,11 +268,13 @@ class Recording:
         if i['lost_stack_trace_count'] and (not warning or int(warning.group(1)) != i['lost_stack_trace_count']):
             self.wrong('%d stack traces lost by the summary, the diagnostics say %s'
                        % (i['lost_stack_trace_count'], warning and warning.group(0)))
-        parts = ('recorded', 'below_min', 'lost_ring_full', 'lost_unprocessed', 'lost_clock_back')
+        parts = ('recorded', 'below_min', 'out_of_scope', 'lost_ring_full', 'lost_unprocessed', 'lost_clock_back')
         if 'attempted' in i and all(p in i for p in parts) and i['attempted'] != sum(i[p] for p in parts):
             self.wrong('attempted %d is not %s' % (i['attempted'], ' + '.join('%s %d' % (p, i[p]) for p in parts)))
         if i['samples'] != i['recorded_samples'] + i['lost_samples']:
             self.wrong('samples %d is not recorded %d + lost %d' % (i['samples'], i['recorded_samples'], i['lost_samples']))
+        if i['ops'] != i['recorded_ops'] + i['lost_ops']:
+            self.wrong('hits of choke points: %d are not recorded %d + lost %d' % (i['ops'], i['recorded_ops'], i['lost_ops']))
         if self.header and self.header['dropped_events'] and not lost:
             self.wrong('the dump says %d events dropped, the summary nothing' % self.header['dropped_events'])
 
@@ -315,9 +323,9 @@ class Recording:
                    if any(tuple(frames[i:i + n]) == part for i in range(len(frames) - n + 1)))
 
     def process_op(self, pid):
-        found = [o for o in self.ops.values() if o.kind == 'exec' and o.pid == pid]
+        found = [o for o in self.ops.values() if o.kind == 'exec' and o.pid == pid and o.ident == o.client]
         return found[0] if found else None
 
     def thread_op(self, tid):
-        found = [o for o in self.ops.values() if o.kind == 'internal' and o.tid == tid]
+        found = [o for o in self.ops.values() if o.kind == 'internal' and o.tid == tid and o.ident == 'tid:%d' % tid]
         return found[0] if found else None

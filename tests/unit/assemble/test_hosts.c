@@ -128,6 +128,25 @@ Test(hosts, a_plain_command)
 	cr_expect_eq(rig.m->links[3].from, rig_op_of_thread(&rig, 100));
 }
 
+/* What has a runtime is the execution, also where a helper lives longer. */
+Test(hosts, a_helper_that_stays)
+{
+	ENTER(&rig, MS(10), RUN, FRAME(100, 64), "sid1");
+	FORK(11, 100, 140);
+	EXEC(12, 140, "slirp4netns", "slirp4netns");
+	FORK(14, 100, 150);
+	EXEC(15, 150, "crun", "crun\0run");
+	FORK(20, 150, 151);
+	EXEC(30, 151, "make", "make\0all");
+	EXIT(50, 151);
+	EXIT(52, 150);
+	LEAVE(&rig, MS(60), RUN, FRAME(100, 64));
+	rig_finish(&rig, MS(100));
+	expect_phase("exec.runtimeStart", "run", 15, 30);
+	expect_phase("exec.workload", "exec.processRun", 30, 50);
+	expect_phase("exec.reap", "exec.processExit", 50, 52);
+}
+
 Test(hosts, still_running_at_the_end)
 {
 	const struct model_op *o;
