@@ -37,9 +37,9 @@ void probes_found_done(struct probes_found *f)
 
 static const char *go_refusal(int r)
 {
-	return r == -ENOTSUP ? "its tables are of a later version of Go than is known" :
-	       r == -EBADMSG ? "its tables are damaged" :
-			       NULL;
+	return r == -ENOTSUP   ? "its tables are of a later version of Go than is known"
+	       : r == -EBADMSG ? "its tables are damaged"
+			       : NULL;
 }
 
 /* Takes the file over. */
@@ -148,7 +148,8 @@ int probes_find_process(const struct probe_set *s, uint32_t pid, struct probes_f
 	if (r == 0)
 		r = proc_maps_snapshot(maps, pid, 0);
 	if (r == -EACCES || r == -EPERM)
-		return options_refuse(ret_why, "what pid %" PRIu32 " has mapped can't be read: run as root or as its owner", pid);
+		return options_refuse(
+			ret_why, "what pid %" PRIu32 " has mapped can't be read: run as root or as its owner", pid);
 	if (r == 0)
 		r = proc_maps_each(maps, pid, 1, mapping_gather, &g);
 	if (r == -ENOMEM)

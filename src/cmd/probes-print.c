@@ -39,10 +39,10 @@ static const char *site_kind_word(const struct probe_site *s)
 
 static const char *step_word(const struct probe_site *s)
 {
-	return s->return_probe			  ? "return probe" :
-	       s->step == OBJFILE_STEP_EMULATED ? "emulated" :
-	       s->step == OBJFILE_STEP_NOP	  ? "nop" :
-						    "single step";
+	return s->return_probe			  ? "return probe"
+	       : s->step == OBJFILE_STEP_EMULATED ? "emulated"
+	       : s->step == OBJFILE_STEP_NOP	  ? "nop"
+						  : "single step";
 }
 
 /* What one call is expected to cost: one entry, and one of the exits. */
@@ -83,8 +83,9 @@ static void site_print(FILE *f, const struct probe_site *s)
 	while (n && text[n - 1] == ' ')
 		text[--n] = 0;
 	fprintf(f, "    %-7s %#-12" PRIx64 "  %-28s  %s%s%s\n",
-		s->wire.kind == WCBPF_SITE_EXIT ? (s->return_probe ? "return" : "exit") : site_kind_word(s), s->vaddr, text,
-		step_word(s), s->tail ? ", to another function" : "", s->repeats && s->condition < 0 ? ", may be hit twice" : "");
+		s->wire.kind == WCBPF_SITE_EXIT ? (s->return_probe ? "return" : "exit") : site_kind_word(s), s->vaddr,
+		text, step_word(s), s->tail ? ", to another function" : "",
+		s->repeats && s->condition < 0 ? ", may be hit twice" : "");
 }
 
 static void point_print(FILE *f, const struct probe_plan *p, uint32_t point, bool color)
@@ -94,8 +95,8 @@ static void point_print(FILE *f, const struct probe_plan *p, uint32_t point, boo
 	struct probe_cost cost = call_cost(p, point);
 	size_t exits = 0;
 
-	fprintf(f, "  %s%s%s  %s%s%s\n", color ? "\033[1m" : "", pt->name, color ? "\033[0m" : "", probes_role_word(pt->role),
-		pt->role == PROBE_OP || pt->role == PROBE_BEGIN ? " " : "",
+	fprintf(f, "  %s%s%s  %s%s%s\n", color ? "\033[1m" : "", pt->name, color ? "\033[0m" : "",
+		probes_role_word(pt->role), pt->role == PROBE_OP || pt->role == PROBE_BEGIN ? " " : "",
 		pt->role == PROBE_OP || pt->role == PROBE_BEGIN ? op_kind_name(pt->kind) : "");
 	if (first)
 		fprintf(f, "    %s\n", first->symbol);
@@ -135,7 +136,8 @@ static void file_print(FILE *f, const struct probes_file *file, bool color)
 {
 	const char *version = file->go ? objfile_go_version(file->go) : "";
 
-	fprintf(f, "%s%s%s%s%s\n", color ? "\033[1m" : "", file->path, color ? "\033[0m" : "", *version ? "  " : "", version);
+	fprintf(f, "%s%s%s%s%s\n", color ? "\033[1m" : "", file->path, color ? "\033[0m" : "", *version ? "  " : "",
+		version);
 	for (uint32_t i = 0; i < file->plan->point_n; i++)
 		point_print(f, file->plan, i, color);
 	runtime_print(f, file->plan);

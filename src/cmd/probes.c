@@ -17,9 +17,9 @@
 
 struct probes_config {
 	struct options_all all;
-	const char *target;	/* NULL: none */
+	const char *target;    /* NULL: none */
 	struct probe_set *set; /* owned */
-	size_t asked;		/* --probes and -e given */
+	size_t asked;	       /* --probes and -e given */
 	bool json;
 };
 
@@ -132,7 +132,8 @@ static void builtins_print(bool color)
 /* ---- a target ---- */
 
 /* Digits only are a process. */
-static int target_find(const struct probes_config *c, const struct probe_set *set, struct probes_found *ret, char **ret_why)
+static int target_find(const struct probes_config *c, const struct probe_set *set, struct probes_found *ret,
+		       char **ret_why)
 {
 	_cleanup_(target_done) struct target t = {0};
 	uint32_t pid;
@@ -183,7 +184,8 @@ static int suggestions_print(const struct probes_config *c, char **ret_why)
 			printf("--probes %-10s  finds %zu of its %zu choke points here\n", v[i].name, there, all);
 	}
 	if (!some)
-		printf("none of the built-in profiles finds anything here; -e and --probes FILE name functions of your own\n");
+		printf("none of the built-in profiles finds anything here; -e and --probes FILE name functions of your "
+		       "own\n");
 	return 0;
 }
 

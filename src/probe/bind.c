@@ -72,7 +72,8 @@ static int fetch_pointee(struct wcbpf_fetch *f, bool at_address, uint8_t type, u
 /* The register that has the second word if the first is in reg: of Go's order, or of the C order. */
 static int second_register(bool go, bool result, uint8_t reg, uint8_t *ret)
 {
-	static const uint8_t go_order[] = {0, 3, 2, 5, 4, 8, 9, 10, 11}, c_order[] = {5, 4, 1, 2, 8, 9}, c_results[] = {0, 1};
+	static const uint8_t go_order[] = {0, 3, 2, 5, 4, 8, 9, 10, 11}, c_order[] = {5, 4, 1, 2, 8, 9},
+			     c_results[] = {0, 1};
 	const uint8_t *order = go ? go_order : result ? c_results : c_order;
 	size_t n = go ? sizeof(go_order) : result ? sizeof(c_results) : sizeof(c_order);
 
@@ -98,7 +99,8 @@ static int as_two_words(const struct binding *b, const struct expr *e, bool at_a
 		return 0;
 	if (f->from == WCBPF_FROM_REG && !f->deref_n) {
 		if (second_register(go, e->moment == EXPR_EXIT, f->reg, &f->reg2) < 0)
-			return refuse(why, "no register follows %%%s, so the length isn't known", expr_register_name(f->reg));
+			return refuse(why, "no register follows %%%s, so the length isn't known",
+				      expr_register_name(f->reg));
 		return 0;
 	}
 	return refuse(why, "it is no string of two words");
@@ -113,7 +115,8 @@ static int type_set(const struct binding *b, const struct expr *e, struct wcbpf_
 		return 0;
 	case EXPR_UINT:
 	case EXPR_INT:
-		if (f->type != WCBPF_VALUE_UINT && f->type != WCBPF_VALUE_INT && f->type != WCBPF_VALUE_STRING && !f->memory)
+		if (f->type != WCBPF_VALUE_UINT && f->type != WCBPF_VALUE_INT && f->type != WCBPF_VALUE_STRING &&
+		    !f->memory)
 			return refuse(why, "it is no number");
 		f->type = e->type == EXPR_UINT ? WCBPF_VALUE_UINT : WCBPF_VALUE_INT;
 		f->bytes = e->type_bytes;
@@ -203,8 +206,8 @@ static int ask(const struct asking *a, const struct expr *e, const char *more, s
 
 	if (!path)
 		return -ENOMEM;
-	return a->types ? objfile_types_value(a->types, a->b->fn->vaddr, a->b->fn->raw, path, ret, why) :
-			  objfile_go_value(a->signature, path, ret, why);
+	return a->types ? objfile_types_value(a->types, a->b->fn->vaddr, a->b->fn->raw, path, ret, why)
+			: objfile_go_value(a->signature, path, ret, why);
 }
 
 /* A number is wanted: of a string its length, of an interface its type word, of a pointer the pointer. */
@@ -300,7 +303,8 @@ static int native_part(const struct expr *e, bool as_number, struct place *p, st
 	if (has_fields(e)) {
 		const char *name = e->steps[0].name;
 
-		if (e->steps[0].kind != EXPR_DOT || p->words != 2 || (strcmp(name, "len") != 0 && strcmp(name, "ptr") != 0))
+		if (e->steps[0].kind != EXPR_DOT || p->words != 2 ||
+		    (strcmp(name, "len") != 0 && strcmp(name, "ptr") != 0))
 			return refuse(why, "fields by name need debug information, which the file has not");
 		length = name[0] == 'l';
 	} else if (p->words != 2 || (!as_number && !e->step_n)) {
@@ -323,7 +327,8 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 	int r = g->stated ? signature_native(g, e->base == EXPR_RESULT, e->index, &p) : place_unstated(e, &p, why);
 
 	if (b->fn->copy && e->base == EXPR_ARG)
-		return refuse(why, "the compiler has made it a copy of the function for some calls, and where that has its "
+		return refuse(why,
+			      "the compiler has made it a copy of the function for some calls, and where that has its "
 			      "arguments only debug information can tell");
 	if (r == -ENOENT)
 		return refuse(why, "the profile states only %zu", g->n);
@@ -334,9 +339,9 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 	r = native_part(e, as_number, &p, why);
 	if (r < 0)
 		return r;
-	f->type = p.is_string ? (p.words == 2 ? WCBPF_VALUE_GO_STRING : WCBPF_VALUE_STRING) :
-		  p.is_signed ? WCBPF_VALUE_INT :
-				WCBPF_VALUE_UINT;
+	f->type = p.is_string	? (p.words == 2 ? WCBPF_VALUE_GO_STRING : WCBPF_VALUE_STRING)
+		  : p.is_signed ? WCBPF_VALUE_INT
+				: WCBPF_VALUE_UINT;
 	f->bytes = p.is_string ? WCBPF_VALUE_BYTES_MAX : p.bytes;
 	if (p.kind == PLACE_REG) {
 		f->from = WCBPF_FROM_REG;
@@ -355,9 +360,9 @@ static int native_start(const struct binding *b, const struct expr *e, bool as_n
 		f->type = WCBPF_VALUE_UINT;
 		f->bytes = 8;
 	}
-	ret->format = !g->stated			  ? PROBE_FORMAT_POINTER :
-		      !strcmp(g->v[e->index].type, "ptr") ? PROBE_FORMAT_POINTER :
-							    PROBE_FORMAT_TYPE;
+	ret->format = !g->stated			    ? PROBE_FORMAT_POINTER
+		      : !strcmp(g->v[e->index].type, "ptr") ? PROBE_FORMAT_POINTER
+							    : PROBE_FORMAT_TYPE;
 	return 0;
 }
 
@@ -398,8 +403,8 @@ static int typed_start(const struct binding *b, const struct expr *e, bool as_nu
 			return r;
 	}
 	if (e->base == EXPR_NAME)
-		return types ? -ENOTSUP :
-			       refuse(why, "names of arguments need debug information, which the file has not; "
+		return types ? -ENOTSUP
+			     : refuse(why, "names of arguments need debug information, which the file has not; "
 					   "args = ... can state them");
 	if (b->fn->go)
 		return go_signature_start(b, e, as_number, ret, why);
@@ -412,7 +417,9 @@ static int address_start(const struct binding *b, const struct expr *e, struct b
 	uint64_t base = 0;
 
 	if (!b->file->o->is_program || objfile_vaddr_of_offset(b->file->o->file, 0, &base) < 0 || !base)
-		return refuse(why, "an address of the file is only known where it is loaded at a fixed one (no PIE, no library)");
+		return refuse(
+			why,
+			"an address of the file is only known where it is loaded at a fixed one (no PIE, no library)");
 	ret->fetch.from = WCBPF_FROM_CONST;
 	ret->fetch.at = e->number;
 	return 0;

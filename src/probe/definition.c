@@ -34,9 +34,8 @@ enum {
 };
 
 static const char *const role_words[] = {
-	[PROBE_OP] = "op",     [PROBE_BEGIN] = "begin", [PROBE_END] = "end",
-	[PROBE_WAIT] = "wait", [PROBE_LOCK] = "lock",	[PROBE_KEY] = "key",
-	[PROBE_SPAN] = "span", [PROBE_SPAN_END] = "span_end",
+	[PROBE_OP] = "op",     [PROBE_BEGIN] = "begin", [PROBE_END] = "end",   [PROBE_WAIT] = "wait",
+	[PROBE_LOCK] = "lock", [PROBE_KEY] = "key",	[PROBE_SPAN] = "span", [PROBE_SPAN_END] = "span_end",
 };
 #define ROLE_N (sizeof(role_words) / sizeof(*role_words))
 
@@ -109,8 +108,7 @@ static int read_file(struct making *m, const char *value)
 
 static int language_parse(struct source *s, const char *value, enum definition_language *ret)
 {
-	static const char *const words[] = {
-		[LANGUAGE_ANY] = "any", [LANGUAGE_GO] = "go", [LANGUAGE_NATIVE] = "native"};
+	static const char *const words[] = {[LANGUAGE_ANY] = "any", [LANGUAGE_GO] = "go", [LANGUAGE_NATIVE] = "native"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(words[i], value)) {
@@ -152,8 +150,8 @@ static int read_exit(struct making *m, const char *value)
 			m->d->exit = (enum definition_exit)i;
 			return 0;
 		}
-	return source_refuse(m->source, "exit = %s: all (each return instruction) or return (a return probe) was expected",
-			     value);
+	return source_refuse(m->source,
+			     "exit = %s: all (each return instruction) or return (a return probe) was expected", value);
 }
 
 static int read_at(struct making *m, const char *value)
@@ -167,8 +165,11 @@ static int read_at(struct making *m, const char *value)
 static int read_kind(struct making *m, const char *value)
 {
 	if (op_kind_parse(value, &m->d->kind) < 0)
-		return source_refuse(m->source, "kind = %s: call, call_exec, lazy, exec, exec_phase, service_start, session_phase, "
-				     "io or internal was expected", value);
+		return source_refuse(
+			m->source,
+			"kind = %s: call, call_exec, lazy, exec, exec_phase, service_start, session_phase, "
+			"io or internal was expected",
+			value);
 	return 0;
 }
 
@@ -410,11 +411,12 @@ static int key_check(struct making *m, const struct assignment *v, size_t i)
 		return 0;
 	if (!k) {
 		like = key_like(v[i].key);
-		return source_refuse(m->source, "%s: no such key%s%s%s", v[i].key, like ? " (is it '" : "", like ? like : "",
-				     like ? "'?)" : "");
+		return source_refuse(m->source, "%s: no such key%s%s%s", v[i].key, like ? " (is it '" : "",
+				     like ? like : "", like ? "'?)" : "");
 	}
 	if (!(k->roles & (1u << m->d->role)))
-		return source_refuse(m->source, "%s: not of a section of the kind [%s]", k->name, role_words[m->d->role]);
+		return source_refuse(m->source, "%s: not of a section of the kind [%s]", k->name,
+				     role_words[m->d->role]);
 	for (size_t j = 0; j < i && !k->again; j++)
 		if (!strcmp(v[j].key, k->name))
 			return source_refuse(m->source, "%s: given before, in line %u", k->name, v[j].line);
@@ -490,8 +492,8 @@ static int count_check(struct making *m)
 		n[m->d->values.v[i].at_exit]++;
 	for (size_t i = 0; i < 2; i++)
 		if (n[i] > WCBPF_FETCHES_MAX)
-			return source_refuse(m->source, "%zu values at the %s; at most %d can be taken", n[i], i ? "exit" : "entry",
-					     WCBPF_FETCHES_MAX);
+			return source_refuse(m->source, "%zu values at the %s; at most %d can be taken", n[i],
+					     i ? "exit" : "entry", WCBPF_FETCHES_MAX);
 	return 0;
 }
 
@@ -519,7 +521,8 @@ static int definition_check(struct making *m)
 		return source_refuse(m->source, "a marker is a moment: usdt and usdt_end together make a [%s]",
 				     role_words[d->role]);
 	if (!d->end_provider && has_late_argument(&d->values))
-		return source_refuse(m->source, "an argument's place may hold something else @exit; a result or a register can be "
+		return source_refuse(m->source,
+				     "an argument's place may hold something else @exit; a result or a register can be "
 				     "taken there");
 	if (!d->key.n && d->role == PROBE_KEY)
 		return source_refuse(m->source, "key is missing");
@@ -582,8 +585,8 @@ int definition_make(struct source *s, const struct profile *p, const char *role,
 		return -ENOMEM;
 	m->source = s;
 	m->d = &d;
-	m->names = (struct names){.args = m->arg_names, .results = m->result_names, .lets = m->let_names,
-				  .let_values = m->let_values};
+	m->names = (struct names){
+		.args = m->arg_names, .results = m->result_names, .lets = m->let_names, .let_values = m->let_values};
 	r = assignments_read(m, v, n);
 	s->line = line;
 	if (r == 0)
@@ -615,6 +618,7 @@ int profile_key(struct source *s, struct profile *p, const char *key, const char
 	else if (!strcmp(key, "language"))
 		return language_parse(s, value, &p->language);
 	else
-		return source_refuse(s, "%s: before the first section there are only about, tried, file and language", key);
+		return source_refuse(s, "%s: before the first section there are only about, tried, file and language",
+				     key);
 	return 0;
 }

@@ -21,8 +21,8 @@ struct guard {
 };
 
 struct definition {
-	const char *name;  /* "dagger/call" */
-	const char *place; /* of its first line */
+	const char *name;	 /* "dagger/call" */
+	const char *place;	 /* of its first line */
 	const char *source_name; /* of the profile, for places of single lines */
 	enum probe_role role;
 	struct file_patterns files;
@@ -32,7 +32,7 @@ struct definition {
 	bool first_only; /* of the symbols the first that is there */
 	struct guard *guards;
 	size_t guard_n;
-	const char *provider, *marker; /* usdt; NULL: symbols */
+	const char *provider, *marker;	       /* usdt; NULL: symbols */
 	const char *end_provider, *end_marker; /* usdt_end; NULL: none */
 	struct signature args, results;
 	enum definition_exit exit;
@@ -63,7 +63,8 @@ struct profile {
 
 /*
  * From the lines of one section, in order. name: of the section; class_of_symbol: a class that isn't given is the
- * symbol's name, else the section's. -EINVAL: told, all that is wrong. -ENOMEM. definition_done() frees what isn't the pool's.
+ * symbol's name, else the section's. -EINVAL: told, all that is wrong. -ENOMEM.
+ * definition_done() frees what isn't the pool's.
  */
 int definition_make(struct source *s, const struct profile *p, const char *role, const char *name, bool class_of_symbol,
 		    const struct assignment *v, size_t n, struct definition *ret);

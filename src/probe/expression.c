@@ -80,8 +80,10 @@ static int register_parse(struct cursor *c, struct expr *e)
 	uint8_t reg;
 
 	if (expr_register(c->at, n, &reg, &e->bytes) < 0)
-		return source_refuse(c->source, "%%%.*s: no register that a probe can read (%%ax %%bx %%cx %%dx %%si %%di "
-				     "%%bp %%sp %%r8 to %%r15)", (int)n, c->at);
+		return source_refuse(c->source,
+				     "%%%.*s: no register that a probe can read (%%ax %%bx %%cx %%dx %%si %%di "
+				     "%%bp %%sp %%r8 to %%r15)",
+				     (int)n, c->at);
 	e->base = EXPR_REG;
 	e->number = reg;
 	c->at += n;
@@ -130,18 +132,21 @@ static int variable_parse(struct cursor *c, struct expr *e)
 		return 0;
 	}
 	if (n == 4 && !strncmp(word, "comm", 4))
-		return source_refuse(c->source, "$comm: the thread's name is no value of a probe; ops carry their thread");
+		return source_refuse(c->source,
+				     "$comm: the thread's name is no value of a probe; ops carry their thread");
 	if (n > 3 && (!strncmp(word, "arg", 3) || !strncmp(word, "ret", 3))) {
 		r = numbered(c, word, n, 3, &index);
 		if (r < 0)
 			return r;
 		if (!index)
-			return source_refuse(c->source, "$%.*s: arguments and results are counted from 1", (int)n, word);
+			return source_refuse(c->source, "$%.*s: arguments and results are counted from 1", (int)n,
+					     word);
 		e->base = word[0] == 'a' ? EXPR_ARG : EXPR_RESULT;
 		e->index = index - 1;
 		return 0;
 	}
-	return source_refuse(c->source, "$%.*s: no such variable ($argN, $retval, $retN, $stack, $stackN)", (int)n, word);
+	return source_refuse(c->source, "$%.*s: no such variable ($argN, $retval, $retN, $stack, $stackN)", (int)n,
+			     word);
 }
 
 static int immediate_parse(struct cursor *c, struct expr *e)
@@ -167,8 +172,8 @@ static int address_parse(struct cursor *c, struct expr *e)
 	c->at++;
 	e->base = EXPR_ADDR;
 	if (*c->at == '+' || !isdigit((unsigned char)*c->at))
-		return source_refuse(c->source, "@%.20s: an address of the file was expected, as nm prints it (@0x4c2040)",
-				     c->at);
+		return source_refuse(c->source,
+				     "@%.20s: an address of the file was expected, as nm prints it (@0x4c2040)", c->at);
 	return number_parse(c, false, &e->number);
 }
 
@@ -221,7 +226,8 @@ static int deref_parse(struct cursor *c, struct expr *e)
 	if (r < 0)
 		return r;
 	if (offset < 0 || offset > INT32_MAX)
-		return source_refuse(c->source, "%c%lld: this offset is too large", minus ? '-' : '+', (long long)offset);
+		return source_refuse(c->source, "%c%lld: this offset is too large", minus ? '-' : '+',
+				     (long long)offset);
 	if (*c->at != '(')
 		return source_refuse(c->source, "'(' was expected behind the offset %lld", (long long)offset);
 	c->at++;
@@ -309,7 +315,8 @@ static int let_inline(struct cursor *c, struct expr *e)
 	const struct value *v = &c->names->let_values[e->index];
 
 	if (v->alternative_n != 1 || v->alternatives[0].type != EXPR_UNTYPED)
-		return source_refuse(c->source, "%s: only a name that was given one value without a type can be part of another",
+		return source_refuse(c->source,
+				     "%s: only a name that was given one value without a type can be part of another",
 				     c->names->lets[e->index]);
 	*e = v->alternatives[0];
 	return 0;
@@ -334,8 +341,8 @@ static int inner_parse(struct cursor *c, struct expr *e)
 	else if (isalpha((unsigned char)*c->at) || *c->at == '_')
 		r = name_parse(c, e);
 	else
-		r = *c->at ? source_refuse(c->source, "'%.20s': no value begins so", c->at) :
-			     source_refuse(c->source, "a value was expected at the end of the line");
+		r = *c->at ? source_refuse(c->source, "'%.20s': no value begins so", c->at)
+			   : source_refuse(c->source, "a value was expected at the end of the line");
 	if (r < 0)
 		return r;
 	if (e->base == EXPR_LET && (c->depth || (*c->at && strchr(".-[{:", *c->at)))) {
@@ -392,8 +399,8 @@ static int type_length(struct cursor *c, struct expr *e, const char *name, size_
 		e->type = EXPR_BYTES;
 		e->format = PROBE_FORMAT_TYPE;
 	} else if (e->type == EXPR_UINT || e->type == EXPR_INT) {
-		return source_refuse(c->source, ":%.*s[%lld]: of arrays only those of bytes can be taken, :x8[N]", (int)n,
-				     name, (long long)length);
+		return source_refuse(c->source, ":%.*s[%lld]: of arrays only those of bytes can be taken, :x8[N]",
+				     (int)n, name, (long long)length);
 	}
 	e->type_bytes = (uint16_t)length;
 	return 0;
@@ -413,8 +420,10 @@ static int type_parse(struct cursor *c, struct expr *e)
 		e->format = types[i].format;
 		return *c->at == '[' ? type_length(c, e, name, n) : 0;
 	}
-	return source_refuse(c->source, ":%.*s: no such type (u8 to u64, s8 to s64, x8 to x64, bool, ptr, string, gostring, "
-			     "str, x8[N])", (int)n, name);
+	return source_refuse(c->source,
+			     ":%.*s: no such type (u8 to u64, s8 to s64, x8 to x64, bool, ptr, string, gostring, "
+			     "str, x8[N])",
+			     (int)n, name);
 }
 
 static int moment_parse(struct cursor *c, struct expr *e)
@@ -445,8 +454,10 @@ static int fields_check(struct cursor *c, const struct expr *e)
 		if (step->kind == EXPR_DEREF)
 			typed = false;
 		else if (!typed)
-			return source_refuse(c->source, "'%s': only arguments and results have fields; here an offset is needed, "
-					     "as in +8(%%di)", step->kind == EXPR_INDEX ? "[]" : step->name);
+			return source_refuse(c->source,
+					     "'%s': only arguments and results have fields; here an offset is needed, "
+					     "as in +8(%%di)",
+					     step->kind == EXPR_INDEX ? "[]" : step->name);
 	}
 	return 0;
 }
@@ -501,7 +512,8 @@ int value_parse(struct source *s, const struct names *names, const char **at, st
 		v.alternative_n++;
 		if (e->base == EXPR_LET) {
 			if (v.alternative_n > 1)
-				return source_refuse(s, "%s: no alternative, for it has some of its own", names->lets[e->index]);
+				return source_refuse(s, "%s: no alternative, for it has some of its own",
+						     names->lets[e->index]);
 			v = names->let_values[e->index];
 		} else if (v.alternative_n == 1) {
 			v.at_exit = e->moment == EXPR_EXIT;

@@ -42,7 +42,7 @@ enum expr_type {
 	EXPR_UNTYPED, /* by what is known of the value; else a word, shown in hex */
 	EXPR_UINT,
 	EXPR_INT,
-	EXPR_STRING,  /* up to a NUL; the value is its address */
+	EXPR_STRING,	/* up to a NUL; the value is its address */
 	EXPR_TWO_WORDS, /* address and length */
 	EXPR_BYTES,
 };
@@ -56,7 +56,7 @@ struct expr {
 	enum expr_moment moment;
 	int64_t number;
 	uint32_t index;
-	uint8_t bytes;	    /* of a register's part, %edi: 4; else 8 */
+	uint8_t bytes; /* of a register's part, %edi: 4; else 8 */
 	const char *literal;
 	struct expr_step steps[EXPR_STEPS_MAX]; /* the innermost first */
 	size_t step_n;

@@ -156,8 +156,11 @@ static int go_functions(struct file *f, struct probe_pool *pool, const struct sy
 		name = pool_string(pool, without_vendor(fn.name));
 		if (!name)
 			return -ENOMEM;
-		r = function_add(fs, (struct function){.raw = fn.name, .name = name, .vaddr = fn.start,
-						       .size = fn.end - fn.start, .go = true});
+		r = function_add(fs, (struct function){.raw = fn.name,
+						       .name = name,
+						       .vaddr = fn.start,
+						       .size = fn.end - fn.start,
+						       .go = true});
 		if (r < 0)
 			return r;
 	}
@@ -172,7 +175,10 @@ static bool version_match(const struct symbol_pattern *p, const struct objfile_n
 static int native_add(struct probe_pool *pool, const struct objfile_name *name, struct functions *fs)
 {
 	_cleanup_(freep) char *readable = NULL, *plain = NULL, *whole = NULL;
-	struct function fn = {.raw = name->name, .vaddr = name->vaddr, .size = name->size, .ifunc = name->ifunc,
+	struct function fn = {.raw = name->name,
+			      .vaddr = name->vaddr,
+			      .size = name->size,
+			      .ifunc = name->ifunc,
 			      .imported = name->imported};
 	size_t n;
 

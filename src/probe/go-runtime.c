@@ -31,8 +31,13 @@ static const struct choke {
 static int site_add(struct planning *p, const struct choke *c, const char *symbol, uint64_t function,
 		    const struct objfile_spot *at)
 {
-	struct probe_site s = {.vaddr = at->vaddr, .point = PROBE_NO_POINT, .symbol = symbol, .function = function,
-			       .step = at->step, .repeats = at->repeats, .condition = plan_entry_condition(at)};
+	struct probe_site s = {.vaddr = at->vaddr,
+			       .point = PROBE_NO_POINT,
+			       .symbol = symbol,
+			       .function = function,
+			       .step = at->step,
+			       .repeats = at->repeats,
+			       .condition = plan_entry_condition(at)};
 
 	s.wire.kind = (uint8_t)c->kind;
 	s.wire.cfa_reg = at->cfa_reg;
@@ -53,8 +58,9 @@ static int choke_plan(struct planning *p, const struct objfile_go_runtime *rt, c
 	int r;
 
 	if (!vaddr || objfile_go_function(p->file.o->go, vaddr, &fn) < 0)
-		return plan_note(p, PROBE_CAVEAT, NULL, c->symbol, "it isn't there: goroutines can't be followed") < 0 ? -ENOMEM :
-															 1;
+		return plan_note(p, PROBE_CAVEAT, NULL, c->symbol, "it isn't there: goroutines can't be followed") < 0
+			       ? -ENOMEM
+			       : 1;
 	name = pool_string(p->plan->pool, fn.name);
 	if (!name)
 		return -ENOMEM;
@@ -63,9 +69,9 @@ static int choke_plan(struct planning *p, const struct objfile_go_runtime *rt, c
 		r = -ENOTSUP;
 	if (r < 0 && r != -ENOMEM)
 		return plan_note(p, PROBE_CAVEAT, NULL, name, "it can't be probed, so goroutines can't be followed: %s",
-				 why.text[0] ? why.text : "its exits can't be found") < 0 ?
-			       -ENOMEM :
-			       1;
+				 why.text[0] ? why.text : "its exits can't be found") < 0
+			       ? -ENOMEM
+			       : 1;
 	if (c->kind != WCBPF_SITE_GO_BORN)
 		return r < 0 ? r : site_add(p, c, name, fn.start, &scan.entry);
 	for (size_t i = 0; r == 0 && i < scan.exit_n; i++)

@@ -30,8 +30,12 @@ static bool is_marker(const struct objfile_marker *m, const char *provider, cons
 static int site_add(const struct marking *mk, const struct objfile_marker *marker, enum wcbpf_site_kind kind,
 		    uint32_t point, const struct wcbpf_fetch *fetch, uint8_t fetch_n)
 {
-	struct probe_site s = {.vaddr = marker->vaddr, .ref_offset = marker->semaphore_offset, .point = point,
-			       .condition = OBJFILE_ALWAYS, .text = "nop", .step = OBJFILE_STEP_EMULATED};
+	struct probe_site s = {.vaddr = marker->vaddr,
+			       .ref_offset = marker->semaphore_offset,
+			       .point = point,
+			       .condition = OBJFILE_ALWAYS,
+			       .text = "nop",
+			       .step = OBJFILE_STEP_EMULATED};
 
 	s.symbol = pool_printf(mk->p->plan->pool, "%s:%s", marker->provider, marker->name);
 	if (!s.symbol)
@@ -59,9 +63,10 @@ static int end_add(const struct marking *mk, const struct binding *b, const stru
 			return r;
 		if (m->slots[i] >= WCBPF_FETCHES_MAX)
 			fetch[m->slots[i] - WCBPF_FETCHES_MAX] =
-				r == 0 && !v.constant ?
-					v.fetch :
-					(struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
+				r == 0 && !v.constant ? v.fetch
+						      : (struct wcbpf_fetch){.from = WCBPF_FROM_NONE,
+									     .type = WCBPF_VALUE_UINT,
+									     .bytes = 8};
 	}
 	return site_add(mk, b->end, WCBPF_SITE_EXIT, point, fetch, m->fetch_n[1]);
 }
@@ -99,8 +104,10 @@ static int marker_plan(const struct marking *mk, const struct objfile_marker *st
 		b.end = is_end_for(mk, &mk->all[i], start) ? &mk->all[i] : NULL;
 	if (mk->d->end_provider && !b.end) {
 		plan_found(mk->p, mk->index, PROBE_REFUSED);
-		return plan_note(mk->p, PROBE_CAVEAT, mk->d->place, start->name, "not probed: the file has no marker %s:%s that "
-				 "would end it", mk->d->end_provider, mk->d->end_marker);
+		return plan_note(mk->p, PROBE_CAVEAT, mk->d->place, start->name,
+				 "not probed: the file has no marker %s:%s that "
+				 "would end it",
+				 mk->d->end_provider, mk->d->end_marker);
 	}
 	r = meaning_make(mk->p, &b, mk->d->place, &m);
 	if (r <= 0) {

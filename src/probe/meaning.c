@@ -19,7 +19,7 @@ struct slots {
 		struct bound v;
 		int8_t index; /* as a piece has it */
 		struct objfile_why why;
-	} *v; /* of each value of the definition */
+	} * v; /* of each value of the definition */
 };
 
 static int slots_fill(struct slots *s)
@@ -93,8 +93,8 @@ static int text_make(struct slots *s, const char *key, const struct template *t,
 		else if (slot && !slot->bound)
 			return failure_note(s, t->line, key, slot, PROBE_CAVEAT);
 		else if (slot && slot->v.constant)
-			v[i].literal = slot->v.is_word ? slot->v.word :
-							 pool_printf(s->b->pool, "%lld", (long long)slot->v.number);
+			v[i].literal = slot->v.is_word ? slot->v.word
+						       : pool_printf(s->b->pool, "%lld", (long long)slot->v.number);
 		else if (slot)
 			v[i] = (struct probe_piece){.value = slot->index, .format = (uint8_t)slot->v.format};
 		if (v[i].value < 0 && !v[i].literal)
@@ -172,10 +172,14 @@ static int texts_make(struct slots *s)
 		const struct template *from;
 		struct probe_text *to;
 	} texts[] = {
-		{"class", &d->class, &point->class}, {"ident", &d->ident, &point->ident},
-		{"client", &d->client, &point->client}, {"meta", &d->meta, &point->meta},
-		{"key", &d->key, &point->key}, {"target", &d->target, &point->target},
-		{"resource", &d->resource, &point->resource}, {"trace", &d->trace, &point->trace},
+		{"class", &d->class, &point->class},
+		{"ident", &d->ident, &point->ident},
+		{"client", &d->client, &point->client},
+		{"meta", &d->meta, &point->meta},
+		{"key", &d->key, &point->key},
+		{"target", &d->target, &point->target},
+		{"resource", &d->resource, &point->resource},
+		{"trace", &d->trace, &point->trace},
 		{"span", &d->span, &point->span},
 	};
 	int r = 0;
@@ -225,8 +229,15 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 	s.v = pool_alloc(b->pool, d->values.n * sizeof(*s.v));
 	if (!s.v)
 		return -ENOMEM;
-	m.point = (struct probe_point){.name = d->name, .place = place, .role = d->role, .kind = d->kind, .work = d->work, .wait_kind = d->wait_kind,
-				       .contended = d->contended, .hosts = d->hosts, .root = d->root};
+	m.point = (struct probe_point){.name = d->name,
+				       .place = place,
+				       .role = d->role,
+				       .kind = d->kind,
+				       .work = d->work,
+				       .wait_kind = d->wait_kind,
+				       .contended = d->contended,
+				       .hosts = d->hosts,
+				       .root = d->root};
 	r = slots_fill(&s);
 	if (r == 0)
 		r = texts_make(&s);
@@ -237,9 +248,11 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 	if (r < 0)
 		return r;
 	if (lost_only || (d->only.n && !m.point.only.n))
-		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: whether it is to be recorded can't be known "
+		return plan_note(p, PROBE_CAVEAT, place, s.symbol,
+				 "not probed: whether it is to be recorded can't be known "
 				 "('only')");
-	if ((d->key.n && !m.point.key.n && d->role != PROBE_OP) || (d->trace.n && (!m.point.trace.n || !m.point.span.n)))
+	if ((d->key.n && !m.point.key.n && d->role != PROBE_OP) ||
+	    (d->trace.n && (!m.point.trace.n || !m.point.span.n)))
 		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: what it is known by can't be had");
 	*ret = m;
 	return 1;

@@ -51,7 +51,8 @@ static int note_add(struct notes *n, enum probe_severity severity, const char *f
 }
 
 /* What is best of it in all files. */
-static enum probe_finding best(const struct probe_plan *const *plans, size_t n, size_t definition, uint32_t *ret_inlined)
+static enum probe_finding best(const struct probe_plan *const *plans, size_t n, size_t definition,
+			       uint32_t *ret_inlined)
 {
 	enum probe_finding best = PROBE_NOT_MEANT;
 	uint64_t inlined = 0;
@@ -88,8 +89,8 @@ static char *what_text(const struct definition *d)
 {
 	char *text;
 
-	if (d->provider ? asprintf(&text, "%s:%s", d->provider, d->marker) < 0 :
-			  asprintf(&text, "%s%s%s%s", d->symbols[0].text, d->symbols[0].version ? "@" : "",
+	if (d->provider ? asprintf(&text, "%s:%s", d->provider, d->marker) < 0
+			: asprintf(&text, "%s%s%s%s", d->symbols[0].text, d->symbols[0].version ? "@" : "",
 				   d->symbols[0].version ? d->symbols[0].version : "",
 				   d->symbol_n > 1 ? " (and its alternatives)" : "") < 0)
 		return NULL;
@@ -105,8 +106,8 @@ static size_t profile_len(const struct definition *d)
 }
 
 /*
- * Has nothing of its profile been found in any file? *ret_best: as much as came of the best of it; *ret_first: it is the first one,
- * which speaks for all; *ret_n: how many they are.
+ * Has nothing of its profile been found in any file? *ret_best: as much as came of the best of it; *ret_first: it is
+ * the first one, which speaks for all; *ret_n: how many they are.
  */
 static bool profile_is_absent(const struct probe_set *s, const struct probe_plan *const *plans, size_t n, size_t index,
 			      enum probe_finding *ret_best, bool *ret_first, size_t *ret_n)
@@ -143,7 +144,8 @@ static int absent_note(const struct definition *d, enum probe_finding found, siz
 	if (found == PROBE_MISSING)
 		return note_add(notes, PROBE_CAVEAT, "%s: none of its %zu choke points is in the target (file = %s)",
 				d->source_name, n, files);
-	return note_add(notes, PROBE_CAVEAT, "%s: the profile is not for this target: no %sfile of it is meant by 'file = %s'",
+	return note_add(notes, PROBE_CAVEAT,
+			"%s: the profile is not for this target: no %sfile of it is meant by 'file = %s'",
 			d->source_name, language, files);
 }
 
@@ -154,7 +156,8 @@ static int not_meant_note(const struct definition *d, enum probe_severity severi
 	if (!files)
 		return -ENOMEM;
 	if (d->guard_n)
-		return note_add(notes, PROBE_NOTE, "%s: %s: not for this version of the program (with, without)", d->place, d->name);
+		return note_add(notes, PROBE_NOTE, "%s: %s: not for this version of the program (with, without)",
+				d->place, d->name);
 	return note_add(notes, severity, "%s: %s: no %sfile of the target is meant by 'file = %s'", d->place, d->name,
 			d->language == LANGUAGE_GO ? "Go " : "", files);
 }
@@ -179,14 +182,16 @@ static int missing_note(const struct probe_set *s, const struct probe_plan *cons
 		return not_meant_note(d, severity, notes);
 	case PROBE_MISSING:
 		return note_add(notes, severity, "%s: %s: %s", d->place, what,
-				d->provider ? "no such marker (USDT) in the files that are meant" :
-					      "no such function in the files that are meant");
+				d->provider ? "no such marker (USDT) in the files that are meant"
+					    : "no such function in the files that are meant");
 	case PROBE_IMPORTED:
-		return note_add(notes, severity, "%s: %s: only imported: the file that has it is none of those that are meant",
-				d->place, what);
+		return note_add(notes, severity,
+				"%s: %s: only imported: the file that has it is none of those that are meant", d->place,
+				what);
 	case PROBE_ONLY_INLINED:
-		return note_add(notes, severity, "%s: %s: exists only inlined into others, at %u place%s: it can't be probed",
-				d->place, what, inlined, inlined == 1 ? "" : "s");
+		return note_add(notes, severity,
+				"%s: %s: exists only inlined into others, at %u place%s: it can't be probed", d->place,
+				what, inlined, inlined == 1 ? "" : "s");
 	case PROBE_REFUSED:
 	case PROBE_FOUND:
 		return 0;

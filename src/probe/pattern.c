@@ -14,7 +14,8 @@
 /* Is the star at s one that means itself? */
 static bool is_receiver(const char *start, const char *s)
 {
-	return s > start && s[-1] == '(' && (isalpha((unsigned char)s[1]) || s[1] == '_' || (unsigned char)s[1] >= 0x80);
+	return s > start && s[-1] == '(' &&
+	       (isalpha((unsigned char)s[1]) || s[1] == '_' || (unsigned char)s[1] >= 0x80);
 }
 
 /* The usual walk with one point to come back to; linear but for what one star has to try. */
@@ -78,10 +79,10 @@ int file_patterns_parse(struct source *s, const char *text, struct file_patterns
 		if (!one)
 			return -ENOMEM;
 		v[n].text = one;
-		v[n++].kind = !strcmp(one, "*")	      ? FILE_ANY :
-			      !strcmp(one, "program") ? FILE_PROGRAM :
-			      strchr(one, '/')	      ? FILE_PATH :
-							FILE_NAME;
+		v[n++].kind = !strcmp(one, "*")		? FILE_ANY
+			      : !strcmp(one, "program") ? FILE_PROGRAM
+			      : strchr(one, '/')	? FILE_PATH
+							: FILE_NAME;
 		if (!at[len])
 			break;
 		at += len + 1;
@@ -196,7 +197,8 @@ enum symbol_clone symbol_clone(const char *name, size_t *ret_plain_n)
 	static const struct {
 		const char *word;
 		enum symbol_clone kind;
-	} words[] = {{".constprop.", CLONE_COPY}, {".isra.", CLONE_COPY}, {".cold", CLONE_PART}, {".part.", CLONE_PART}};
+	} words[] = {
+		{".constprop.", CLONE_COPY}, {".isra.", CLONE_COPY}, {".cold", CLONE_PART}, {".part.", CLONE_PART}};
 	enum symbol_clone kind = CLONE_NONE;
 
 	*ret_plain_n = strlen(name);

@@ -33,7 +33,7 @@ bool file_patterns_match(const struct file_patterns *p, const char *path, bool i
  * receivers, "(*T)", and of operators, "\*": these are themselves.
  */
 struct symbol_pattern {
-	const char *text; /* without version */
+	const char *text;    /* without version */
 	const char *version; /* NULL: any */
 	bool wildcards;
 	const char *needle; /* occurs in every mangled name of what it matches; NULL: none known */
@@ -50,7 +50,7 @@ bool symbol_pattern_match(const struct symbol_pattern *p, const char *name, bool
  */
 enum symbol_clone { CLONE_NONE, CLONE_COPY, CLONE_PART };
 enum symbol_clone symbol_clone(const char *name, size_t *ret_plain_n);
-/* The same for a demangled C++ or Rust name: with its parameters, or without if the pattern has none; Rust's hash is left out. */
+/* The same for a demangled C++ or Rust name: with its parameters, or without if the pattern has none; Rust's hash apart. */
 bool symbol_pattern_match_readable(const struct symbol_pattern *p, const char *demangled);
 /* How a demangled name is shown: without parameters and hash. malloc'd, NULL: no memory. */
 char *symbol_plain(const char *demangled);

@@ -19,8 +19,8 @@ struct tail {
 };
 
 /* "PLACE: SYMBOL: message"; place may be NULL. 0, -ENOMEM. */
-int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt,
+	      ...) __attribute__((format(printf, 5, 6)));
 /* "FILE:LINE" of a line of a definition. NULL: no memory. */
 const char *plan_place(struct planning *p, const struct definition *d, unsigned int line);
 void plan_found(struct planning *p, size_t definition, enum probe_finding finding);
@@ -36,7 +36,7 @@ struct meaning {
 	struct probe_point point;
 	struct wcbpf_fetch fetch[2][WCBPF_FETCHES_MAX]; /* of the entry, of the exit */
 	uint8_t fetch_n[2];
-	uint32_t needs; /* registers at the entry */
+	uint32_t needs;	     /* registers at the entry */
 	const int8_t *slots; /* of each value of the definition: as pieces have it; -1: none */
 };
 /* 1: *ret. 0: it can't be recorded at all, a note says why. -ENOMEM. place: of the symbol. */

@@ -30,7 +30,7 @@ DEFINE_CLEANUP(struct probe_set *, probe_set_free)
  * -errno with *ret_why when the file can't be read; -ENOMEM.
  */
 int probe_set_add(struct probe_set *s, const char *name_or_path, char **ret_why);
-/* -e: "[FILE:]SYMBOL [key=value ...]" or "usdt:[FILE:]PROVIDER:NAME [...]". -EINVAL with *ret_why, one line; -ENOMEM. */
+/* -e: "[FILE:]SYMBOL [key=value ...]", "usdt:[FILE:]PROVIDER:NAME [...]". -EINVAL with *ret_why, one line; -ENOMEM. */
 int probe_set_add_inline(struct probe_set *s, const char *text, char **ret_why);
 /* From memory; name is what messages call it. */
 int probe_set_add_text(struct probe_set *s, const char *name, const char *text, size_t n, char **ret_why);
@@ -98,23 +98,23 @@ struct probe_choices {
 };
 
 struct probe_point {
-	const char *name; /* "dagger/call": profile and op; of -e the symbol */
+	const char *name;  /* "dagger/call": profile and op; of -e the symbol */
 	const char *place; /* "FILE:LINE" of its definition; "-e" */
 	enum probe_role role;
 	enum op_kind kind;
 	enum work_type work;
 	struct probe_text class, ident, client, meta;
-	struct probe_text key;	    /* OP: what waits can name it by; BEGIN, END: what ties them, none: their strand; KEY: the new one */
-	struct probe_text target;   /* WAIT: key of the op waited for */
-	struct probe_text resource; /* WAIT without target, LOCK: what is waited for, as the wait shows it */
+	struct probe_text key;	       /* OP: what waits name it by; BEGIN, END: what ties them, else their strand */
+	struct probe_text target;      /* WAIT: key of the op waited for */
+	struct probe_text resource;    /* WAIT without target, LOCK: what is waited for, as the wait shows it */
 	struct probe_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
-	struct probe_choices outcome; /* enum op_outcome */
-	struct probe_choices reason;  /* enum wait_reason; none: by the target's kind */
-	struct probe_choices only;    /* recorded only if the word is not 0; none: always */
-	const char *wait_kind;	      /* NULL: none */
-	bool contended; /* WAIT, LOCK: recorded only if the strand blocked inside */
-	bool hosts;	/* processes started inside hang below it */
-	bool root;	/* its parent is 0 */
+	struct probe_choices outcome;  /* enum op_outcome */
+	struct probe_choices reason;   /* enum wait_reason; none: by the target's kind */
+	struct probe_choices only;     /* recorded only if the word is not 0; none: always */
+	const char *wait_kind;	       /* NULL: none */
+	bool contended;		       /* WAIT, LOCK: recorded only if the strand blocked inside */
+	bool hosts;		       /* processes started inside hang below it */
+	bool root;		       /* its parent is 0 */
 	/*
 	 * Exits of it lie in functions that it jumps to, which others call as well: such an exit without an entry is
 	 * none of this point and no oddity.
@@ -129,15 +129,15 @@ struct probe_point {
 
 struct probe_site {
 	uint64_t file_offset, vaddr; /* of the probed instruction; of a return probe: of the function */
-	uint64_t ref_offset; /* file offset of the semaphore that must be raised while probed (USDT); 0: none */
-	uint32_t point;	     /* index of plan->points; PROBE_NO_POINT for those of the Go runtime */
-	struct wcbpf_site wire; /* point and layout left 0: numbers that its user gives */
-	const char *symbol;  /* as its file has it, C++ and Rust made readable */
-	uint64_t function;   /* address of the function; 0: a static marker */
-	char text[64];	     /* the instruction */
-	uint8_t step;	     /* enum objfile_step: what it takes the kernel to go on behind it */
-	bool repeats;	     /* some calls come by more than once, each time with the same CFA */
-	bool return_probe;   /* wants a uretprobe; never of Go */
+	uint64_t ref_offset;	     /* file offset of the semaphore that must be raised while probed (USDT); 0: none */
+	uint32_t point;		     /* index of plan->points; PROBE_NO_POINT for those of the Go runtime */
+	struct wcbpf_site wire;	     /* point and layout left 0: numbers that its user gives */
+	const char *symbol;	     /* as its file has it, C++ and Rust made readable */
+	uint64_t function;	     /* address of the function; 0: a static marker */
+	char text[64];		     /* the instruction */
+	uint8_t step;		     /* enum objfile_step: what it takes the kernel to go on behind it */
+	bool repeats;		     /* some calls come by more than once, each time with the same CFA */
+	bool return_probe;	     /* wants a uretprobe; never of Go */
 	/*
 	 * EXIT: a jump to another function whose exits can't be taken in its place; results aren't there yet: their
 	 * fetches are WCBPF_FROM_NONE
@@ -151,8 +151,8 @@ struct probe_site {
 };
 
 enum probe_severity {
-	PROBE_NOTE,    /* good to know */
-	PROBE_CAVEAT,  /* something that was asked for is missing or incomplete: counts as a caveat of the recording */
+	PROBE_NOTE,   /* good to know */
+	PROBE_CAVEAT, /* something that was asked for is missing or incomplete: counts as a caveat of the recording */
 };
 struct probe_note {
 	enum probe_severity severity;
@@ -161,11 +161,11 @@ struct probe_note {
 
 /* What came of one definition in one file; of several the greatest holds. */
 enum probe_finding {
-	PROBE_NOT_MEANT,   /* it isn't for this file */
-	PROBE_MISSING,	   /* no such symbol here */
-	PROBE_IMPORTED,	   /* only imported */
+	PROBE_NOT_MEANT,    /* it isn't for this file */
+	PROBE_MISSING,	    /* no such symbol here */
+	PROBE_IMPORTED,	    /* only imported */
 	PROBE_ONLY_INLINED, /* only inlined into others */
-	PROBE_REFUSED,	   /* there, but can't be probed: a note says why */
+	PROBE_REFUSED,	    /* there, but can't be probed: a note says why */
 	PROBE_FOUND,
 };
 
@@ -182,19 +182,19 @@ struct probe_plan {
 	size_t note_n;
 	uint8_t *findings; /* enum probe_finding, one for each definition of the set */
 	size_t finding_n;
-	uint32_t *inlined; /* for each definition: places where its functions are inlined, as far as known */
-	size_t duplicates; /* addresses that several names of one definition share, dropped */
+	uint32_t *inlined;	 /* for each definition: places where its functions are inlined, as far as known */
+	size_t duplicates;	 /* addresses that several names of one definition share, dropped */
 	struct probe_pool *pool; /* private: owns all strings */
 };
 
 struct probe_object {
-	struct objfile *file;	/* not detached */
-	struct objfile *debug;	/* its separate debug file; NULL: none */
+	struct objfile *file;		    /* not detached */
+	struct objfile *debug;		    /* its separate debug file; NULL: none */
 	const struct objfile_search *where; /* for what its debug information refers to; NULL: nowhere */
-	struct objfile_go *go;	/* NULL: no Go program, or one whose tables can't be used */
-	const char *go_why;	/* why they can't; NULL: it is none */
-	const char *path;	/* as seen in the process, for matching and messages */
-	bool is_program;	/* the process's executable */
+	struct objfile_go *go;		    /* NULL: no Go program, or one whose tables can't be used */
+	const char *go_why;		    /* why they can't; NULL: it is none */
+	const char *path;		    /* as seen in the process, for matching and messages */
+	bool is_program;		    /* the process's executable */
 };
 
 /*

@@ -11,14 +11,14 @@
 static const struct {
 	const char *names[5]; /* the kernel's; of 8, 4, 2 bytes where the last is another word than the first; of 1 */
 } registers[] = {
-	{{"ax", "rax", "eax", "", "al"}},	{{"dx", "rdx", "edx", "", "dl"}},
-	{{"cx", "rcx", "ecx", "", "cl"}},	{{"bx", "rbx", "ebx", "", "bl"}},
-	{{"si", "rsi", "esi", "", "sil"}},	{{"di", "rdi", "edi", "", "dil"}},
-	{{"bp", "rbp", "ebp", "", "bpl"}},	{{"sp", "rsp", "esp", "", "spl"}},
-	{{"r8", "", "r8d", "r8w", "r8b"}},	{{"r9", "", "r9d", "r9w", "r9b"}},
-	{{"r10", "", "r10d", "r10w", "r10b"}},	{{"r11", "", "r11d", "r11w", "r11b"}},
-	{{"r12", "", "r12d", "r12w", "r12b"}},	{{"r13", "", "r13d", "r13w", "r13b"}},
-	{{"r14", "", "r14d", "r14w", "r14b"}},	{{"r15", "", "r15d", "r15w", "r15b"}},
+	{{"ax", "rax", "eax", "", "al"}},      {{"dx", "rdx", "edx", "", "dl"}},
+	{{"cx", "rcx", "ecx", "", "cl"}},      {{"bx", "rbx", "ebx", "", "bl"}},
+	{{"si", "rsi", "esi", "", "sil"}},     {{"di", "rdi", "edi", "", "dil"}},
+	{{"bp", "rbp", "ebp", "", "bpl"}},     {{"sp", "rsp", "esp", "", "spl"}},
+	{{"r8", "", "r8d", "r8w", "r8b"}},     {{"r9", "", "r9d", "r9w", "r9b"}},
+	{{"r10", "", "r10d", "r10w", "r10b"}}, {{"r11", "", "r11d", "r11w", "r11b"}},
+	{{"r12", "", "r12d", "r12w", "r12b"}}, {{"r13", "", "r13d", "r13w", "r13b"}},
+	{{"r14", "", "r14d", "r14w", "r14b"}}, {{"r15", "", "r15d", "r15w", "r15b"}},
 };
 static const uint8_t part_bytes[] = {8, 8, 4, 2, 1};
 

@@ -16,7 +16,6 @@
 /* A pattern that means more functions than this was hardly meant so; points are few. */
 #define FUNCTIONS_MAX 1000
 
-
 /* ---- the plan ---- */
 
 struct probe_plan *probe_plan_free(struct probe_plan *p)
@@ -33,7 +32,8 @@ struct probe_plan *probe_plan_free(struct probe_plan *p)
 	return NULL;
 }
 
-int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt, ...)
+int plan_note(struct planning *p, enum probe_severity severity, const char *place, const char *symbol, const char *fmt,
+	      ...)
 {
 	_cleanup_(freep) char *message = NULL;
 	struct probe_plan *plan = p->plan;
@@ -113,8 +113,13 @@ struct placing {
 
 static struct probe_site site_base(const struct placing *pl, const struct objfile_spot *at, enum wcbpf_site_kind kind)
 {
-	struct probe_site s = {.vaddr = at->vaddr, .point = pl->point, .symbol = pl->fn->name, .function = pl->fn->vaddr,
-			       .step = at->step, .repeats = at->repeats, .condition = OBJFILE_ALWAYS};
+	struct probe_site s = {.vaddr = at->vaddr,
+			       .point = pl->point,
+			       .symbol = pl->fn->name,
+			       .function = pl->fn->vaddr,
+			       .step = at->step,
+			       .repeats = at->repeats,
+			       .condition = OBJFILE_ALWAYS};
 	int moment = kind == WCBPF_SITE_EXIT;
 
 	s.wire.kind = (uint8_t)kind;
@@ -172,20 +177,23 @@ static int exits_add(const struct placing *pl, const struct objfile_scan *scan)
 			return r;
 	}
 	if (!scan->exit_n)
-		return plan_note(p, PROBE_NOTE, pl->place, pl->fn->name, "it never returns: what it does ends with its thread");
+		return plan_note(p, PROBE_NOTE, pl->place, pl->fn->name,
+				 "it never returns: what it does ends with its thread");
 	return 0;
 }
 
 static int return_probe_add(const struct placing *pl)
 {
-	struct objfile_spot at = {.vaddr = pl->fn->vaddr, .cfa_reg = 7, .text = "(return address)", .step = OBJFILE_STEP_SINGLE};
+	struct objfile_spot at = {
+		.vaddr = pl->fn->vaddr, .cfa_reg = 7, .text = "(return address)", .step = OBJFILE_STEP_SINGLE};
 	struct probe_site s = site_base(pl, &at, WCBPF_SITE_EXIT);
 	int r;
 
 	s.return_probe = true;
 	r = plan_add_site(pl->p, &s);
-	return r < 0 ? r :
-		       plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "a return probe, as asked for: C++ exceptions and the "
+	return r < 0 ? r
+		     : plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name,
+				 "a return probe, as asked for: C++ exceptions and the "
 				 "cancelling of threads must not pass through it");
 }
 
@@ -194,11 +202,13 @@ static int function_notes(const struct placing *pl)
 {
 	struct objfile_symbol symbol;
 
-	if (pl->fn->go || objfile_symbol(pl->p->file.o->file, pl->fn->vaddr, &symbol) < 0 || symbol.value != pl->fn->vaddr ||
-	    !symbol.alias_n)
+	if (pl->fn->go || objfile_symbol(pl->p->file.o->file, pl->fn->vaddr, &symbol) < 0 ||
+	    symbol.value != pl->fn->vaddr || !symbol.alias_n)
 		return 0;
-	return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name, "%u other function%s the same address (%s): calls of %s are "
-			 "counted too", symbol.alias_n, symbol.alias_n == 1 ? " has" : "s have", symbol.name,
+	return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name,
+			 "%u other function%s the same address (%s): calls of %s are "
+			 "counted too",
+			 symbol.alias_n, symbol.alias_n == 1 ? " has" : "s have", symbol.name,
 			 symbol.alias_n == 1 ? "it" : "them");
 }
 
@@ -225,8 +235,8 @@ static int sites_add(struct placing *pl, const struct objfile_scan *scan)
 }
 
 /*
- * Is it a version of a function that only jumps to another version, as glibc's old pthread_cond_wait? Probed too, it would
- * count each call twice.
+ * Is it a version of a function that only jumps to another version, as glibc's old pthread_cond_wait? Probed too, it
+ * would count each call twice.
  */
 static bool leads_to_twin(const struct placing *pl, const struct objfile_scan *scan)
 {
@@ -249,7 +259,9 @@ static int function_plan(struct placing *pl)
 	int r;
 
 	if (pl->fn->ifunc)
-		return refused(pl, "an indirect function (IFUNC): the code there only chooses the one that is run; name that one");
+		return refused(
+			pl,
+			"an indirect function (IFUNC): the code there only chooses the one that is run; name that one");
 	if (pl->d->exit == DEFINITION_EXIT_RETURN && pl->p->file.o->go)
 		return refused(pl, "a return probe would kill a Go program; leave out exit = return");
 	if (!file_code(&pl->p->file))
@@ -300,8 +312,8 @@ static int inlined_note(struct planning *p, const struct definition *d, size_t i
 	plan_found(p, index, PROBE_ONLY_INLINED);
 	if (!found)
 		return 0;
-	return plan_note(p, PROBE_CAVEAT, place, s->text, "it is also inlined at %u place%s, whose calls are not seen", n,
-			 n == 1 ? "" : "s");
+	return plan_note(p, PROBE_CAVEAT, place, s->text, "it is also inlined at %u place%s, whose calls are not seen",
+			 n, n == 1 ? "" : "s");
 }
 
 static int symbol_plan(struct planning *p, size_t index, const struct symbol_pattern *s)
@@ -316,13 +328,12 @@ static int symbol_plan(struct planning *p, size_t index, const struct symbol_pat
 		return r;
 	p->plan->duplicates += fs.duplicates;
 	if (fs.n > FUNCTIONS_MAX) {
-		r = plan_note(p, PROBE_CAVEAT, place, s->text, "%zu functions are meant, of which the first %d are probed", fs.n,
-			      FUNCTIONS_MAX);
+		r = plan_note(p, PROBE_CAVEAT, place, s->text,
+			      "%zu functions are meant, of which the first %d are probed", fs.n, FUNCTIONS_MAX);
 		fs.n = FUNCTIONS_MAX;
 	}
 	for (size_t i = 0; r == 0 && i < fs.n; i++) {
-		struct placing pl = {.p = p, .d = d, .index = index, .all = &fs, .fn = &fs.v[i],
-				     .place = place};
+		struct placing pl = {.p = p, .d = d, .index = index, .all = &fs, .fn = &fs.v[i], .place = place};
 
 		if (fs.v[i].imported)
 			plan_found(p, index, PROBE_IMPORTED);
@@ -397,7 +408,8 @@ int probe_resolve(const struct probe_set *s, const struct probe_object *o, struc
 	plan->finding_n = s->n;
 	if (!plan->findings || !plan->inlined || pool_new(&plan->pool) < 0)
 		return -ENOMEM;
-	r = o->go_why ? plan_note(&p, PROBE_CAVEAT, NULL, o->path, "its Go functions can't be probed: %s", o->go_why) : 0;
+	r = o->go_why ? plan_note(&p, PROBE_CAVEAT, NULL, o->path, "its Go functions can't be probed: %s", o->go_why)
+		      : 0;
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		r = definition_plan(&p, i);
 	if (r == 0)

@@ -53,7 +53,8 @@ static int complaints_give(struct complaints *c, int r, char **ret_why)
 	return r;
 }
 
-static int text_add(struct probe_set *s, const char *name, const char *shown, const char *text, size_t n, char **ret_why)
+static int text_add(struct probe_set *s, const char *name, const char *shown, const char *text, size_t n,
+		    char **ret_why)
 {
 	_cleanup_(complaints_done) struct complaints c = {0};
 	struct source source = {.pool = s->pool, .complaints = &c};
@@ -86,8 +87,9 @@ static int file_add(struct probe_set *s, const char *path, char **ret_why)
 
 	if (r < 0) {
 		if (r != -ENOMEM && asprintf(ret_why, "%s: %s%s", path, strerror(-r),
-					     slash ? "" : "; neither a profile that comes with wcbpf ('wcbpf probes' lists "
-							  "them) nor a file") < 0)
+					     slash ? ""
+						   : "; neither a profile that comes with wcbpf ('wcbpf probes' lists "
+						     "them) nor a file") < 0)
 			*ret_why = NULL;
 		return r;
 	}

@@ -20,7 +20,7 @@ struct builtin_text {
 extern const struct builtin_text builtin_texts[]; /* made by embed; by name */
 extern const size_t builtin_text_n;
 
-/* profile.c: adds the text's definitions. name: of the profile, "dagger"; s->name: for messages. -EINVAL: told. -ENOMEM. */
+/* profile.c: adds the text's definitions. name: of the profile; s->name: for messages. -EINVAL: told. -ENOMEM. */
 int profile_parse(struct source *s, struct probe_set *set, const char *name, const char *text, size_t n);
 /* The lines about a profile, without its definitions: about and tried, in the pool; NULL where there are none. */
 int profile_head(struct source *s, const char *text, size_t n, const char **ret_about, const char **ret_tried);

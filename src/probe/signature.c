@@ -15,7 +15,7 @@ enum { RDI = 5, RSI = 4, RDX = 1, RCX = 2, R8 = 8, R9 = 9, RAX = 0 };
 
 static const struct type_word {
 	const char *name;
-	const char *go; /* NULL: Go has none of that kind */
+	const char *go;	     /* NULL: Go has none of that kind */
 	unsigned char bytes; /* 0: not of C and its like */
 	unsigned char words;
 	bool is_signed, is_string, is_float;
@@ -117,8 +117,11 @@ static int parameter_parse(struct source *s, const char *text, size_t n, struct 
 			return source_refuse(s, "'%s': no name for an argument", ret->name);
 	}
 	if (!type_word(type) && !is_go_type(type))
-		return source_refuse(s, "'%s': no type that is known here (ptr, int, u8 to u64, s8 to s64, bool, string, str, "
-				     "slice, iface, func, map, chan, error, float64, *T, []T, [N]T, struct{T; T})", type);
+		return source_refuse(
+			s,
+			"'%s': no type that is known here (ptr, int, u8 to u64, s8 to s64, bool, string, str, "
+			"slice, iface, func, map, chan, error, float64, *T, []T, [N]T, struct{T; T})",
+			type);
 	ret->type = type;
 	return 0;
 }

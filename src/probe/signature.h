@@ -24,7 +24,7 @@ struct signature {
 
 /* "ctx iface, sessionID string, *Cache". -EINVAL: told. -ENOMEM. */
 int signature_parse(struct source *s, const char *text, struct signature *ret);
-/* As objfile_go_value() takes it: "(any, string, *x) (error)"; malloc'd. -ENOTSUP: a type that Go has not, named in *ret_type. */
+/* As objfile_go_value() takes it: "(any, *x) (error)"; malloc'd. -ENOTSUP: a type that Go has not, named in *ret_type. */
 int signature_go(const struct signature *args, const struct signature *results, char **ret, const char **ret_type);
 
 /* Where System V's convention for x86_64 puts a value. */
@@ -37,5 +37,5 @@ struct place {
 	bool is_signed, is_string;
 	int offset; /* of PLACE_STACK, from the CFA */
 };
-/* The index-th argument (results: of at most two words). -ENOENT: it isn't stated. -ENOTSUP: where depends on more than its type. */
+/* The index-th argument (results: of two words at most). -ENOENT: it isn't stated. -ENOTSUP: it depends on more than types. */
 int signature_native(const struct signature *g, bool results, size_t index, struct place *ret);

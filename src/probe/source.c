@@ -44,8 +44,8 @@ int source_refuse(struct source *s, const char *fmt, ...)
 		message = NULL;
 		return -ENOMEM;
 	}
-	n = s->line ? asprintf(&line, "%s:%u: %s", s->name, s->line, message) :
-		      asprintf(&line, "%s: %s", s->name, message);
+	n = s->line ? asprintf(&line, "%s:%u: %s", s->name, s->line, message)
+		    : asprintf(&line, "%s: %s", s->name, message);
 	if (n < 0) {
 		line = NULL;
 		return -ENOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
-/* Where a text comes from that is being read, and what is wrong with it: all errors are collected, each with its place. */
+/* Where a text that is being read comes from, and what is wrong with it: all errors are collected, with their places. */
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -15,7 +15,7 @@ void complaints_done(struct complaints *c);
 struct source {
 	struct probe_pool *pool; /* of what is read */
 	struct complaints *complaints;
-	const char *name; /* "dagger.profile"; "-e" */
+	const char *name;  /* "dagger.profile"; "-e" */
 	unsigned int line; /* 0: it has no lines */
 };
 

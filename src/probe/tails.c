@@ -101,9 +101,10 @@ static int jump_add(struct planning *p, const struct tail *t)
 	r = plan_add_site(p, &s);
 	if (r < 0 || (t->target && is_choke_point(p, t->target)))
 		return r;
-	return plan_note(p, PROBE_NOTE, point->place, s.symbol, "where it jumps to another function (at %#llx) is its end, for the "
-			 "exits of that one can't be found%s", (unsigned long long)s.vaddr,
-			 s.wire.fetch_n ? "; there its results aren't known" : "");
+	return plan_note(p, PROBE_NOTE, point->place, s.symbol,
+			 "where it jumps to another function (at %#llx) is its end, for the "
+			 "exits of that one can't be found%s",
+			 (unsigned long long)s.vaddr, s.wire.fetch_n ? "; there its results aren't known" : "");
 }
 
 int tails_plan(struct planning *p)

@@ -90,7 +90,8 @@ static int literal_parse(struct filling *f, const char **at)
 		else if (*s == '{')
 			break;
 		else if (*s == '}')
-			return source_refuse(f->source, "'%.20s': '}' without a '{' before it ('}}' is the character)", s);
+			return source_refuse(f->source, "'%.20s': '}' without a '{' before it ('}}' is the character)",
+					     s);
 		text[n++] = *s++;
 	}
 	*at = s;
@@ -104,10 +105,10 @@ static int hole_parse(struct filling *f, const char **at)
 	struct value v;
 	int r;
 
-	chunk.kind = !strncmp(start, "$symbol}", 8) ? CHUNK_SYMBOL :
-		     !strncmp(start, "$name}", 6)   ? CHUNK_NAME :
-		     !strncmp(start, "$file}", 6)   ? CHUNK_FILE :
-						      CHUNK_VALUE;
+	chunk.kind = !strncmp(start, "$symbol}", 8) ? CHUNK_SYMBOL
+		     : !strncmp(start, "$name}", 6) ? CHUNK_NAME
+		     : !strncmp(start, "$file}", 6) ? CHUNK_FILE
+						    : CHUNK_VALUE;
 	if (chunk.kind != CHUNK_VALUE) {
 		*at = strchr(start, '}') + 1;
 		return chunk_add(f, chunk);
@@ -116,7 +117,8 @@ static int hole_parse(struct filling *f, const char **at)
 	if (r < 0)
 		return r;
 	if (**at != '}')
-		return source_refuse(f->source, "'{%.*s': '}' was expected before '%.20s'", (int)(*at - start), start, *at);
+		return source_refuse(f->source, "'{%.*s': '}' was expected before '%.20s'", (int)(*at - start), start,
+				     *at);
 	r = values_add(f->source, f->values, &v, start, (size_t)(*at - start), &chunk.value);
 	++*at;
 	return r < 0 ? r : chunk_add(f, chunk);
@@ -155,8 +157,8 @@ static int comparison_parse(struct source *s, const char **at, struct choice *c)
 	static const struct {
 		const char *sign;
 		enum probe_cmp cmp;
-	} signs[] = {{"==", PROBE_EQ}, {"!=", PROBE_NE}, {"<=", PROBE_LE}, {">=", PROBE_GE}, {"<", PROBE_LT},
-		     {">", PROBE_GT}, {"=", PROBE_EQ}};
+	} signs[] = {{"==", PROBE_EQ}, {"!=", PROBE_NE}, {"<=", PROBE_LE}, {">=", PROBE_GE},
+		     {"<", PROBE_LT},  {">", PROBE_GT},	 {"=", PROBE_EQ}};
 	static const struct {
 		const char *word;
 		int64_t number;
@@ -260,7 +262,8 @@ int choices_parse(struct source *s, const struct names *names, struct values *va
 		if (n == CHOICES_MAX)
 			return source_refuse(s, "more than %d choices", CHOICES_MAX);
 		if (n && v[n - 1].cmp == PROBE_ALWAYS)
-			return source_refuse(s, "'%.20s': never chosen, for what is before it has no condition", blanks_skip(at));
+			return source_refuse(s, "'%.20s': never chosen, for what is before it has no condition",
+					     blanks_skip(at));
 		r = choice_parse(s, names, values, &at, word, words, &v[n]);
 		if (r < 0)
 			return r;

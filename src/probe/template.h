@@ -16,7 +16,8 @@ struct chunk {
 	const char *literal;
 	uint32_t value;
 };
-struct template {
+struct template
+{
 	struct chunk *v;
 	size_t n; /* 0: none */
 	unsigned int line;

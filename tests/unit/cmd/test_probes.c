@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-/* The verb: what it lists, of what it looks at, and what it says to wrong requests. What it finds is tests/unit/probe's. */
+/* The verb: what it lists, what it looks at, what it says to wrong requests. What it finds is tests/unit/probe's. */
 #include <criterion/criterion.h>
 #include <json-c/json.h>
 #include <stdio.h>

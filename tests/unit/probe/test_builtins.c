@@ -7,7 +7,7 @@
 
 Test(builtins, all)
 {
-	static const char *const names[] = {"buildkit", "dagger",  "go",    "postgres",
+	static const char *const names[] = {"buildkit", "dagger", "go",	   "postgres",
 					    "pthread",	"python", "redis", "rust-std"};
 	size_t n;
 	const struct probe_builtin *v = probe_builtins(&n);

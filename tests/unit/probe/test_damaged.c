@@ -10,9 +10,10 @@
 
 TestSuite(damaged, .init = build_begin, .fini = build_end, .timeout = 120);
 
-static const char source[] = "int g; __attribute__((noinline)) int f(int n) { switch (n) { case 0: return 3; case 1: return g;\n"
-			     "case 2: return 7; case 3: return n * g; case 4: return 9; } return g / n; }\n"
-			     "int main(int n, char **v) { return f(n); }\n";
+static const char source[] =
+	"int g; __attribute__((noinline)) int f(int n) { switch (n) { case 0: return 3; case 1: return g;\n"
+	"case 2: return 7; case 3: return n * g; case 4: return 9; } return g / n; }\n"
+	"int main(int n, char **v) { return f(n); }\n";
 
 static void try_bytes(const struct probe_set *s, const unsigned char *bytes, size_t n)
 {
@@ -34,8 +35,9 @@ static void try_bytes(const struct probe_set *s, const unsigned char *bytes, siz
 
 Test(damaged, program)
 {
-	static const char profile[] = "[op f]\nsymbol = f\nsymbol = m*\nident = {n} {n->x.y[1]}\noutcome = error if $retval < 0, ok\n"
-				      "[op u]\nusdt = a:b\nusdt_end = a:c\nident = {$arg1}\n";
+	static const char profile[] =
+		"[op f]\nsymbol = f\nsymbol = m*\nident = {n} {n->x.y[1]}\noutcome = error if $retval < 0, ok\n"
+		"[op u]\nusdt = a:b\nusdt_end = a:c\nident = {$arg1}\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(profile, NULL);
 	size_t n;
 	_cleanup_(freep) unsigned char *bytes = build_read(build_compile("p", "-O2 -g", source), &n);

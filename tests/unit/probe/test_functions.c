@@ -48,8 +48,9 @@ static size_t found_n(const char *path, const char *inline_text)
 
 Test(functions, versions)
 {
-	static const char source[] = "__asm__(\".symver old, f@V_1\\n.symver new, f@@V_2\\n.symver odd, g@V_1\");\n"
-				     "int old(int n) { return n + 1; }\nint new(int n) { return n + 2; }\nint odd(int n) { return n; }\n";
+	static const char source[] =
+		"__asm__(\".symver old, f@V_1\\n.symver new, f@@V_2\\n.symver odd, g@V_1\");\n"
+		"int old(int n) { return n + 1; }\nint new(int n) { return n + 2; }\nint odd(int n) { return n; }\n";
 	const char *map = build_path("map"), *path;
 	char args[600];
 
@@ -66,10 +67,11 @@ Test(functions, versions)
 /* As glibc's old pthread_cond_wait: it goes on in the new one, so that a call through it would count twice. */
 Test(functions, version_that_jumps_to_another)
 {
-	static const char source[] = "__asm__(\".symver old, f@V_1\\n.symver new, f@@V_2\");\n"
-				     "__attribute__((visibility(\"hidden\"), noinline)) int impl(int n);\n"
-				     "__asm__(\".globl new\\n.type new,@function\\nnew: push %rbx\\nmov %edi,%eax\\npop %rbx\\nret\\n"
-				     ".size new,.-new\\n.globl old\\n.type old,@function\\nold: inc %edi\\njmp new\\n.size old,.-old\");\n";
+	static const char source[] =
+		"__asm__(\".symver old, f@V_1\\n.symver new, f@@V_2\");\n"
+		"__attribute__((visibility(\"hidden\"), noinline)) int impl(int n);\n"
+		"__asm__(\".globl new\\n.type new,@function\\nnew: push %rbx\\nmov %edi,%eax\\npop %rbx\\nret\\n"
+		".size new,.-new\\n.globl old\\n.type old,@function\\nold: inc %edi\\njmp new\\n.size old,.-old\");\n";
 	const char *map = build_path("map"), *path;
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(probe_plan_freep) struct probe_plan *p = NULL;
@@ -86,10 +88,11 @@ Test(functions, version_that_jumps_to_another)
 
 Test(functions, absent)
 {
-	static const char source[] = "#include <string.h>\n#include <stdio.h>\n"
-				     "static void *pick(void) { return memset; }\n"
-				     "void *mine(void *, int, unsigned long) __attribute__((ifunc(\"pick\")));\n"
-				     "int main(int argc, char **argv) { char b[64]; mine(b, argc, 64); puts(b); return 0; }\n";
+	static const char source[] =
+		"#include <string.h>\n#include <stdio.h>\n"
+		"static void *pick(void) { return memset; }\n"
+		"void *mine(void *, int, unsigned long) __attribute__((ifunc(\"pick\")));\n"
+		"int main(int argc, char **argv) { char b[64]; mine(b, argc, 64); puts(b); return 0; }\n";
 	const char *path = build_compile("p", "-O1", source);
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "mine", &s);
@@ -107,7 +110,8 @@ Test(functions, absent)
 Test(functions, optional_and_other_programs)
 {
 	const char *path = build_compile("p", "-O1", "int f(void) { return 1; }\nint main(void) { return f(); }\n");
-	_cleanup_(probe_set_freep) struct probe_set *optional = plans_set("[op a]\nsymbol = nope\noptional = yes\n", NULL);
+	_cleanup_(probe_set_freep) struct probe_set *optional =
+		plans_set("[op a]\nsymbol = nope\noptional = yes\n", NULL);
 	_cleanup_(probe_set_freep) struct probe_set *other =
 		plans_set("file = postgres\n[op a]\nsymbol = f\n[op b]\nsymbol = g\n", NULL);
 	_cleanup_(probe_set_freep) struct probe_set *go = plans_set("language = go\n[op a]\nsymbol = f\n", NULL);
@@ -116,18 +120,21 @@ Test(functions, optional_and_other_programs)
 	_cleanup_(probe_plan_freep) struct probe_plan *r = plans_resolve(go, path);
 
 	expect_missing(optional, p, PROBE_NOTE, "test:1: nope: no such function");
-	expect_missing(other, q, PROBE_CAVEAT, "test: the profile is not for this target: no file of it is meant by 'file = postgres'");
+	expect_missing(other, q, PROBE_CAVEAT,
+		       "test: the profile is not for this target: no file of it is meant by 'file = postgres'");
 	expect_missing(go, r, PROBE_CAVEAT, "no Go file of the target is meant");
 }
 
 Test(functions, first_and_guards)
 {
-	const char *path = build_compile("p", "-O1 -fno-inline", "int f(void) { return 1; }\nint g(void) { return 2; }\n"
-							       "int main(void) { return f() + g(); }\n");
-	_cleanup_(probe_set_freep) struct probe_set *s =
-		plans_set("[op first]\nsymbol = nope\nsymbol = g\nsymbol = f\nfirst = yes\n[op all]\nsymbol = g\nsymbol = f\n"
-			  "[op with]\nsymbol = f\nwith = g\n[op never]\nsymbol = f\nwith = h\n"
-			  "[op without]\nsymbol = f\nwithout = h\n[op neither]\nsymbol = f\nwithout = g\n", NULL);
+	const char *path = build_compile("p", "-O1 -fno-inline",
+					 "int f(void) { return 1; }\nint g(void) { return 2; }\n"
+					 "int main(void) { return f() + g(); }\n");
+	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(
+		"[op first]\nsymbol = nope\nsymbol = g\nsymbol = f\nfirst = yes\n[op all]\nsymbol = g\nsymbol = f\n"
+		"[op with]\nsymbol = f\nwith = g\n[op never]\nsymbol = f\nwith = h\n"
+		"[op without]\nsymbol = f\nwithout = h\n[op neither]\nsymbol = f\nwithout = g\n",
+		NULL);
 	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, path);
 	static const char *const want[] = {"test/first", "test/all", "test/all", "test/with", "test/without"};
 
@@ -139,13 +146,14 @@ Test(functions, first_and_guards)
 
 Test(functions, cplusplus)
 {
-	static const char source[] = "namespace ns { struct T { int v; __attribute__((noinline)) int get(int n) const { return v + n; }\n"
-				     "__attribute__((noinline)) int operator()(int n) { return v * n; } };\n"
-				     "__attribute__((noinline)) int f(int n) { return n + 1; }\n"
-				     "__attribute__((noinline)) int f(int n, char const *s) { return n + *s; }\n"
-				     "template<typename X> __attribute__((noinline)) X twice(X x) { return x + x; } }\n"
-				     "int main(int n, char **v) { ns::T t{n}; return t.get(n) + t(n) + ns::f(n) + ns::f(n, v[0]) +\n"
-				     "ns::twice<int>(n) + (int)ns::twice<long>(n); }\n";
+	static const char source[] =
+		"namespace ns { struct T { int v; __attribute__((noinline)) int get(int n) const { return v + n; }\n"
+		"__attribute__((noinline)) int operator()(int n) { return v * n; } };\n"
+		"__attribute__((noinline)) int f(int n) { return n + 1; }\n"
+		"__attribute__((noinline)) int f(int n, char const *s) { return n + *s; }\n"
+		"template<typename X> __attribute__((noinline)) X twice(X x) { return x + x; } }\n"
+		"int main(int n, char **v) { ns::T t{n}; return t.get(n) + t(n) + ns::f(n) + ns::f(n, v[0]) +\n"
+		"ns::twice<int>(n) + (int)ns::twice<long>(n); }\n";
 	const char *path = build_compile("p", "-O1 -xc++", source);
 
 	cr_expect_eq(found_n(path, "ns::f"), 2, "overloads");
@@ -162,15 +170,17 @@ Test(functions, cplusplus)
 /* A copy that the compiler made for some calls is the function too; a part of it is not. */
 Test(functions, clones)
 {
-	static const char source[] = "__asm__(\".globl f,f.constprop.0,f.cold,f.part.0,fg\\n\"\n"
-				     "\".irp n,f,f.constprop.0,f.cold,f.part.0,fg\\n.type \\\\n,@function\\n\\\\n: push %rbx\\npop %rbx\\n"
-				     "ret\\n.size \\\\n,.-\\\\n\\n.endr\");\nint main(void) { return 0; }\n";
+	static const char source[] =
+		"__asm__(\".globl f,f.constprop.0,f.cold,f.part.0,fg\\n\"\n"
+		"\".irp n,f,f.constprop.0,f.cold,f.part.0,fg\\n.type \\\\n,@function\\n\\\\n: push %rbx\\npop %rbx\\n"
+		"ret\\n.size \\\\n,.-\\\\n\\n.endr\");\nint main(void) { return 0; }\n";
 	const char *path = build_compile("p", "-O1", source);
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "f ident={$arg1}", &s);
 
 	cr_assert_eq(p->point_n, 2, "%s", plans_notes(p));
-	cr_expect(plans_has_note(p, "-e: f.constprop.0: ident:", "only debug information can tell"), "%s", plans_notes(p));
+	cr_expect(plans_has_note(p, "-e: f.constprop.0: ident:", "only debug information can tell"), "%s",
+		  plans_notes(p));
 	cr_expect_eq(found_n(path, "f*"), 3);
 	cr_expect_eq(found_n(path, "f.part.0"), 1);
 }
@@ -179,9 +189,11 @@ Test(functions, clones)
 Test(functions, shared_address)
 {
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
-	_cleanup_(probe_plan_freep) struct probe_plan *p =
-		plans_inline(build_compile("p", "-O1", "int f(void) { return 1; }\nextern int twin(void) __attribute__((alias(\"f\")));\n"
-						       "int main(void) { return f() + twin(); }\n"), "f", &s);
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(
+		build_compile("p", "-O1",
+			      "int f(void) { return 1; }\nextern int twin(void) __attribute__((alias(\"f\")));\n"
+			      "int main(void) { return f() + twin(); }\n"),
+		"f", &s);
 
 	cr_assert_eq(p->point_n, 1);
 	cr_expect(plans_has_note(p, "-e: f:", "1 other function has the same address"), "%s", plans_notes(p));

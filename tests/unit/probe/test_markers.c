@@ -11,16 +11,19 @@ TestSuite(markers, .init = build_begin, .fini = build_end, .timeout = 60);
 
 #define NOTES                                                                                                          \
 	"#define MARK(label, name, semaphore, args) __asm__ volatile(label \": nop\\n\\t"                              \
-	".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n\\t.balign 4\\n\\t.4byte 992f-991f, 994f-993f, 3\\n\\t"        \
-	"991: .asciz \\\"stapsdt\\\"\\n992: .balign 4\\n993: .8byte \" label \", _.stapsdt.base, \" semaphore \"\\n\\t"    \
-	".asciz \\\"shop\\\"\\n\\t.asciz \\\"\" name \"\\\"\\n\\t.asciz \\\"\" args \"\\\"\\n994: .balign 4\\n\\t"         \
+	".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n\\t.balign 4\\n\\t.4byte 992f-991f, 994f-993f, 3\\n\\t"    \
+	"991: .asciz \\\"stapsdt\\\"\\n992: .balign 4\\n993: .8byte \" label \", _.stapsdt.base, \" semaphore "        \
+	"\"\\n\\t"                                                                                                     \
+	".asciz \\\"shop\\\"\\n\\t.asciz \\\"\" name \"\\\"\\n\\t.asciz \\\"\" args \"\\\"\\n994: .balign 4\\n\\t"     \
 	".popsection\")\n"                                                                                             \
-	"__asm__(\".pushsection .stapsdt.base,\\\"aG\\\",\\\"progbits\\\",.stapsdt.base,comdat\\n.weak _.stapsdt.base\\n"  \
+	"__asm__(\".pushsection .stapsdt.base,\\\"aG\\\",\\\"progbits\\\",.stapsdt.base,comdat\\n.weak "               \
+	"_.stapsdt.base\\n"                                                                                            \
 	".hidden _.stapsdt.base\\n_.stapsdt.base: .space 1\\n.popsection\");\n"
 
 static const char source[] = NOTES
 	"unsigned short sem __attribute__((used, section(\".probes\")));\n"
-	"__attribute__((noinline, noclone)) void sell(long n) { MARK(\"m1\", \"sell__start\", \"sem\", \"-8@%rdi 4@$7 8@16(%rsp)\");\n"
+	"__attribute__((noinline, noclone)) void sell(long n) { MARK(\"m1\", \"sell__start\", \"sem\", \"-8@%rdi 4@$7 "
+	"8@16(%rsp)\");\n"
 	"MARK(\"m2\", \"sell__done\", \"0\", \"8@%rax\"); }\n"
 	"__attribute__((noinline, noclone)) void again(long n) { MARK(\"m3\", \"sell__start\", \"0\", \"8@%rsi\");\n"
 	"MARK(\"m4\", \"sell__done\", \"0\", \"8@%rdx\"); }\n"
@@ -62,8 +65,8 @@ Test(markers, pairs)
 {
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	const char *path = build_compile("p", "-O1 -no-pie -fno-pie", source);
-	_cleanup_(probe_plan_freep) struct probe_plan *p =
-		plans_inline(path, "usdt:shop:sell__start usdt_end=shop:sell__done ident={$arg1} outcome='ok if $arg1@exit'", &s);
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(
+		path, "usdt:shop:sell__start usdt_end=shop:sell__done ident={$arg1} outcome='ok if $arg1@exit'", &s);
 	static const char *const labels[2][2] = {{"m1", "m2"}, {"m3", "m4"}};
 	static const uint8_t regs[2][2] = {{5, 0}, {4, 1}};
 

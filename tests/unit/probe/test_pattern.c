@@ -46,14 +46,15 @@ Test(pattern, names)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect_eq(matches(rows[i].pattern, rows[i].name, false, false), rows[i].match, "%s on %s", rows[i].pattern,
-			     rows[i].name);
+		cr_expect_eq(matches(rows[i].pattern, rows[i].name, false, false), rows[i].match, "%s on %s",
+			     rows[i].pattern, rows[i].name);
 }
 
 Test(pattern, vendor)
 {
 	static const char solve[] = "github.com/moby/buildkit/solver/llbsolver.(*Solver).Solve";
-	static const char vendored[] = "github.com/docker/docker/vendor/github.com/moby/buildkit/solver/llbsolver.(*Solver).Solve";
+	static const char vendored[] =
+		"github.com/docker/docker/vendor/github.com/moby/buildkit/solver/llbsolver.(*Solver).Solve";
 
 	cr_expect(matches(solve, solve, true, false));
 	cr_expect(matches(solve, vendored, true, false));
@@ -86,8 +87,8 @@ Test(pattern, readable)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect_eq(matches(rows[i].pattern, rows[i].name, false, true), rows[i].match, "%s on %s", rows[i].pattern,
-			     rows[i].name);
+		cr_expect_eq(matches(rows[i].pattern, rows[i].name, false, true), rows[i].match, "%s on %s",
+			     rows[i].pattern, rows[i].name);
 }
 
 static bool file_matches(const char *text, const char *path, bool is_program)

@@ -29,7 +29,8 @@ static void expect_bad(const char *text, const char *complaint)
 	cr_expect_eq(probe_set_add_text(s, "p", text, strlen(text), &why), -EINVAL, "%s", text);
 	cr_expect_not_null(why);
 	if (why)
-		cr_expect(!strncmp(why, complaint, strlen(complaint)), "%s\ngave     %s\nexpected %s", text, why, complaint);
+		cr_expect(!strncmp(why, complaint, strlen(complaint)), "%s\ngave     %s\nexpected %s", text, why,
+			  complaint);
 	cr_expect(probe_set_is_empty(s), "nothing of a bad profile is kept");
 }
 
@@ -37,11 +38,13 @@ Test(profile, good)
 {
 	expect_good(BEFORE);
 	expect_good("# a comment\n\n  \t\nabout = x\ntried = y # z\nfile = libc | program\nlanguage = native\n" BEFORE);
-	expect_good(BEFORE "kind=call_exec\nwork=user\nclass=c {$arg1:string} {{x}}\nident={%di}\nclient={+8(%si):u32}\n"
-			   "meta=\" two blanks \"\nkey=k:{$arg1}\noutcome=error if $retval:s32 < 0, hit if $retval == 1, ok\n"
-			   "hosts=yes\nroot=no\nstack=yes\nonly=$arg2 != 0 or $arg3 >= -5\nexit=return\noptional=yes\n");
-	expect_good("[wait w]\nsymbol = f\ntarget = x:{$arg1}\nreason = singleflight if $arg2, call_exec\nwait_kind = a_b\n"
-		    "contended = yes\n");
+	expect_good(BEFORE
+		    "kind=call_exec\nwork=user\nclass=c {$arg1:string} {{x}}\nident={%di}\nclient={+8(%si):u32}\n"
+		    "meta=\" two blanks \"\nkey=k:{$arg1}\noutcome=error if $retval:s32 < 0, hit if $retval == 1, ok\n"
+		    "hosts=yes\nroot=no\nstack=yes\nonly=$arg2 != 0 or $arg3 >= -5\nexit=return\noptional=yes\n");
+	expect_good(
+		"[wait w]\nsymbol = f\ntarget = x:{$arg1}\nreason = singleflight if $arg2, call_exec\nwait_kind = a_b\n"
+		"contended = yes\n");
 	expect_good("[lock l]\nsymbol = f\nresource = m:{$arg1}\n");
 	expect_good("[begin b]\nsymbol = f\n[end e]\nsymbol = g\noutcome = ok\n");
 	expect_good("[begin b]\nusdt = p:n\nkey = {$arg1}\n[end e]\nusdt = p:m\nkey = {$arg1}\n");
@@ -120,7 +123,8 @@ Test(profile, bad)
 		{BEFORE "outcome = error if $retval < x\n", "p:3: 'x': a number was expected behind '<'"},
 		{BEFORE "outcome = error if $arg1:string == 1\n", "p:3: '$arg1:string ': only numbers"},
 		{BEFORE "only = $arg1 == 1 and $arg2\n", "p:3: 'and $arg2': 'or' or the end"},
-		{"[begin a]\nsymbol = f\nat = entry\nkey = {$retval}\n", "p:1: at = entry, but a value is only there at the exit"},
+		{"[begin a]\nsymbol = f\nat = entry\nkey = {$retval}\n",
+		 "p:1: at = entry, but a value is only there at the exit"},
 		{"[op a]\nsymbol = f\n[wait a]\nsymbol = f\n", "p:3: a: a second section of this name"},
 	};
 
@@ -130,7 +134,8 @@ Test(profile, bad)
 
 Test(profile, all_errors_at_once)
 {
-	static const char text[] = "[op a]\nsymbol = f\nkind = x\nnope = 1\n\n[op b]\nsymbol = g\n[wait c]\nroot = yes\n";
+	static const char text[] =
+		"[op a]\nsymbol = f\nkind = x\nnope = 1\n\n[op b]\nsymbol = g\n[wait c]\nroot = yes\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(freep) char *why = NULL;
 
@@ -159,9 +164,10 @@ Test(profile, too_many_values)
 /* Any cut of a good text is good or bad, and never anything worse; so is any text with one byte changed. */
 Test(profile, mutations)
 {
-	static const char text[] = "about = x\n[op a]\nsymbol = (*T).f*\nargs = a ptr, s string\nlet q = a->b.c[2]{T}->d | +8(+0(a))\n"
-				   "class = {q} {{}} {s:gostring}\noutcome = error if $retval:s32 < -1, ok\nonly = a or s\n"
-				   "[lock l]\nsymbol = f@V_1\nresource = m:{@0x10:x8[4]|\\\"n\"}\n";
+	static const char text[] =
+		"about = x\n[op a]\nsymbol = (*T).f*\nargs = a ptr, s string\nlet q = a->b.c[2]{T}->d | +8(+0(a))\n"
+		"class = {q} {{}} {s:gostring}\noutcome = error if $retval:s32 < -1, ok\nonly = a or s\n"
+		"[lock l]\nsymbol = f@V_1\nresource = m:{@0x10:x8[4]|\\\"n\"}\n";
 
 	for (size_t i = 0; i < sizeof(text); i++)
 		for (int c = 0; c < 3; c++) {
@@ -176,16 +182,24 @@ Test(profile, mutations)
 				copy[i] = changes[c];
 			cr_assert_eq(probe_set_new(&s), 0);
 			r = probe_set_add_text(s, "p", c ? copy : text, c ? sizeof(text) - 1 : i, &why);
-			cr_expect((r == 0) == (why == NULL) && (r == 0 || r == -EINVAL), "%zu: %d %s", i, r, why ? why : "");
+			cr_expect((r == 0) == (why == NULL) && (r == 0 || r == -EINVAL), "%zu: %d %s", i, r,
+				  why ? why : "");
 		}
 }
 
 Test(inline_text, good_and_bad)
 {
-	static const char *const good[] = {"f", "libc:f", "ns::f(int, char*)", "libx.so:ns::f class=x", "/a/b:f",
-					   "main.(*T).f ident={$arg1:gostring} class='two words' kind=io", "f@V_1 role=lock",
-					   "usdt:python:gc__start role=begin", "usdt:/usr/bin/p:python:gc__start role=key key=k",
-					   "f outcome=\"error if $retval:s32 < 0, ok\" role=op", " f "};
+	static const char *const good[] = {"f",
+					   "libc:f",
+					   "ns::f(int, char*)",
+					   "libx.so:ns::f class=x",
+					   "/a/b:f",
+					   "main.(*T).f ident={$arg1:gostring} class='two words' kind=io",
+					   "f@V_1 role=lock",
+					   "usdt:python:gc__start role=begin",
+					   "usdt:/usr/bin/p:python:gc__start role=key key=k",
+					   "f outcome=\"error if $retval:s32 < 0, ok\" role=op",
+					   " f "};
 	static const struct {
 		const char *text, *complaint;
 	} bad[] = {

@@ -33,8 +33,9 @@ static void extent(const char *path, const char *name, uint64_t *start, uint64_t
 /* Addresses of the function's instructions whose mnemonic begins so, by objdump; how many. */
 static size_t instructions(const char *path, const char *name, const char *mnemonic, uint64_t *ret, size_t max)
 {
-	_cleanup_(freep) char *text = build_output("objdump -d --no-show-raw-insn --disassemble=%s %s | awk '$2 ~ /^%s/ {print $1}'",
-						   name, path, mnemonic);
+	_cleanup_(freep) char *text =
+		build_output("objdump -d --no-show-raw-insn --disassemble=%s %s | awk '$2 ~ /^%s/ {print $1}'", name,
+			     path, mnemonic);
 	size_t n = 0;
 
 	for (char *at = text; *at && n < max; at = strchr(at, '\n') + 1)
@@ -143,8 +144,9 @@ Test(sites, no_exit)
 /* A moment needs no exit unless it happens there. */
 Test(sites, moments)
 {
-	static const char text[] = "[begin a]\nsymbol = leaf\nkey = {$arg1}\nat = entry\n[begin b]\nsymbol = leaf\nkey = {$retval}\n"
-				   "[end c]\nsymbol = leaf\nkey = {$arg1}\n[key d]\nsymbol = leaf\nkey = {$retval}{$arg1}\n";
+	static const char text[] =
+		"[begin a]\nsymbol = leaf\nkey = {$arg1}\nat = entry\n[begin b]\nsymbol = leaf\nkey = {$retval}\n"
+		"[end c]\nsymbol = leaf\nkey = {$arg1}\n[key d]\nsymbol = leaf\nkey = {$retval}{$arg1}\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(text, NULL);
 	_cleanup_(probe_plan_freep) struct probe_plan *p =
 		plans_resolve(s, build_compile("p", "-O2 -fno-inline", source));
@@ -184,7 +186,8 @@ Test(sites, return_probe)
 /* Sites are in order, and nothing is probed twice for one point. */
 Test(sites, order)
 {
-	_cleanup_(probe_set_freep) struct probe_set *s = plans_set("[op x]\nsymbol = m*\nsymbol = leaf\nsymbol = many\n", NULL);
+	_cleanup_(probe_set_freep) struct probe_set *s =
+		plans_set("[op x]\nsymbol = m*\nsymbol = leaf\nsymbol = many\n", NULL);
 	_cleanup_(probe_plan_freep) struct probe_plan *p =
 		plans_resolve(s, build_compile("p", "-O2 -fno-inline", source));
 

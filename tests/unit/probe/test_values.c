@@ -14,9 +14,10 @@
 
 TestSuite(values, .init = build_begin, .fini = build_end, .timeout = 60);
 
-static const char fixture[] = "__attribute__((noinline)) long f(long a, long b, long c, long d, long e, long g, long h, long i)\n"
-			      "{ __asm__ volatile(\"\"); return a + b * c - d + e * g + h - i; }\n"
-			      "int main(void) { return (int)f(1, 2, 3, 4, 5, 6, 7, 8); }\n";
+static const char fixture[] =
+	"__attribute__((noinline)) long f(long a, long b, long c, long d, long e, long g, long h, long i)\n"
+	"{ __asm__ volatile(\"\"); return a + b * c - d + e * g + h - i; }\n"
+	"int main(void) { return (int)f(1, 2, 3, 4, 5, 6, 7, 8); }\n";
 
 #define REG(n) .from = WCBPF_FROM_REG, .reg = (n)
 #define CFA(n) .from = WCBPF_FROM_CFA, .at = (n)
@@ -41,8 +42,8 @@ static void expect_fetch(const struct wcbpf_fetch *got, const struct wcbpf_fetch
 		cr_expect_eq(got->deref[i], want->deref[i], "%s: deref[%zu] %d", value, i, got->deref[i]);
 }
 
-static void expect_value(const char *path, const char *args, const char *value, int exit, const struct wcbpf_fetch *want,
-			 enum probe_format format)
+static void expect_value(const char *path, const char *args, const char *value, int exit,
+			 const struct wcbpf_fetch *want, enum probe_format format)
 {
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(probe_plan_freep) struct probe_plan *p = NULL;
@@ -61,14 +62,16 @@ static void expect_value(const char *path, const char *args, const char *value, 
 	cr_expect_eq(p->points[0].ident.v[0].format, format, "%s: format %d", value, p->points[0].ident.v[0].format);
 }
 
+struct row {
+	const char *args, *value;
+	int exit;
+	struct wcbpf_fetch fetch;
+	enum probe_format format;
+};
+
 Test(values, notation)
 {
-	static const struct {
-		const char *args, *value;
-		int exit;
-		struct wcbpf_fetch fetch;
-		enum probe_format format;
-	} rows[] = {
+	static const struct row rows[] = {
 		{"", "%di", 0, {REG(5), U(8)}, PROBE_FORMAT_POINTER},
 		{"", "%rdi:u32", 0, {REG(5), U(4)}, PROBE_FORMAT_TYPE},
 		{"", "%edi", 0, {REG(5), U(4)}, PROBE_FORMAT_POINTER},
@@ -80,10 +83,22 @@ Test(values, notation)
 		{"", "+u8(%si):u8", 0, {REG(4), U(1), MEMORY(8)}, PROBE_FORMAT_TYPE},
 		{"", "-16(%si):s64", 0, {REG(4), S(8), MEMORY(-16)}, PROBE_FORMAT_TYPE},
 		{"", "+0(+8(%si)):u32", 0, {REG(4), U(4), MEMORY(0), .deref_n = 1, .deref = {8}}, PROBE_FORMAT_TYPE},
-		{"", "+4(+0x10(-8(%dx))):x16", 0, {REG(1), U(2), MEMORY(4), .deref_n = 2, .deref = {-8, 16}}, PROBE_FORMAT_POINTER},
-		{"", "+0(+8(%si)):string", 0, {REG(4), STRING, MEMORY(0), .deref_n = 1, .deref = {8}}, PROBE_FORMAT_TYPE},
+		{"",
+		 "+4(+0x10(-8(%dx))):x16",
+		 0,
+		 {REG(1), U(2), MEMORY(4), .deref_n = 2, .deref = {-8, 16}},
+		 PROBE_FORMAT_POINTER},
+		{"",
+		 "+0(+8(%si)):string",
+		 0,
+		 {REG(4), STRING, MEMORY(0), .deref_n = 1, .deref = {8}},
+		 PROBE_FORMAT_TYPE},
 		{"", "%di:x8[16]", 0, {REG(5), .type = WCBPF_VALUE_BYTES, .bytes = 16}, PROBE_FORMAT_TYPE},
-		{"", "+4(%di):u8[32]", 0, {REG(5), .type = WCBPF_VALUE_BYTES, .bytes = 32, MEMORY(4)}, PROBE_FORMAT_TYPE},
+		{"",
+		 "+4(%di):u8[32]",
+		 0,
+		 {REG(5), .type = WCBPF_VALUE_BYTES, .bytes = 32, MEMORY(4)},
+		 PROBE_FORMAT_TYPE},
 		{"", "%di:string[20]", 0, {REG(5), .type = WCBPF_VALUE_STRING, .bytes = 20}, PROBE_FORMAT_TYPE},
 		{"", "%di:str", 0, {REG(5), .reg2 = 4, TWO_WORDS}, PROBE_FORMAT_TYPE},
 		{"", "+16(%di):gostring", 0, {REG(5), TWO_WORDS, MEMORY(16)}, PROBE_FORMAT_TYPE},
@@ -111,8 +126,16 @@ Test(values, notation)
 		{"args = s str, b bool", "b", 0, {REG(1), U(1)}, PROBE_FORMAT_TYPE},
 		{"args = s str, b bool", "s.len", 0, {REG(4), U(8)}, PROBE_FORMAT_TYPE},
 		{"args = s str, b bool", "+3(s):u8", 0, {REG(5), U(1), MEMORY(3)}, PROBE_FORMAT_TYPE},
-		{"args = ptr, ptr, ptr, ptr, ptr, ptr, x ptr, n s16", "n", 0, {CFA(8), S(2), MEMORY(0)}, PROBE_FORMAT_TYPE},
-		{"args = a ptr\nlet x = +8(a)", "+16(x)", 0, {REG(5), U(8), MEMORY(16), .deref_n = 1, .deref = {8}}, PROBE_FORMAT_POINTER},
+		{"args = ptr, ptr, ptr, ptr, ptr, ptr, x ptr, n s16",
+		 "n",
+		 0,
+		 {CFA(8), S(2), MEMORY(0)},
+		 PROBE_FORMAT_TYPE},
+		{"args = a ptr\nlet x = +8(a)",
+		 "+16(x)",
+		 0,
+		 {REG(5), U(8), MEMORY(16), .deref_n = 1, .deref = {8}},
+		 PROBE_FORMAT_POINTER},
 		{"results = n int", "n", 1, {REG(0), S(4)}, PROBE_FORMAT_TYPE},
 		{"results = n long, p ptr", "p", 1, {REG(1), U(8)}, PROBE_FORMAT_POINTER},
 		/* the first that can be had: there is no debug information */
@@ -172,7 +195,8 @@ Test(values, constants)
 				   "ident = n{\\5}{a->x | \\\"none\"}{\\-7}\n"
 				   "outcome = hit if \\1 == 2, joined if a->x | \\3 == 3, ok\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(text, NULL);
-	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("prog", "-O1 -s -rdynamic", fixture));
+	_cleanup_(probe_plan_freep) struct probe_plan *p =
+		plans_resolve(s, build_compile("prog", "-O1 -s -rdynamic", fixture));
 	static const char *const class[] = {"f", " in ", "prog"}, *const ident[] = {"n", "5", "none", "-7"};
 	const struct probe_point *point = &p->points[0];
 
@@ -194,11 +218,13 @@ Test(values, constants)
 /* One value in several texts is one fetch; conditions are numbers. */
 Test(values, shared_and_compared)
 {
-	static const char text[] = "[wait f]\nsymbol = f\nargs = a ptr, s str, n int, c string\nresults = r int\n"
-				   "target = t:{a}\nresource = {a}{n}\nreason = lazy if s, lock if n >= -3, call_exec if c == NULL, io\n"
-				   "only = n != 4 or a\n";
+	static const char text[] =
+		"[wait f]\nsymbol = f\nargs = a ptr, s str, n int, c string\nresults = r int\n"
+		"target = t:{a}\nresource = {a}{n}\nreason = lazy if s, lock if n >= -3, call_exec if c == NULL, io\n"
+		"only = n != 4 or a\n";
 	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(text, NULL);
-	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_resolve(s, build_compile("f", "-O1 -s -rdynamic", fixture));
+	_cleanup_(probe_plan_freep) struct probe_plan *p =
+		plans_resolve(s, build_compile("f", "-O1 -s -rdynamic", fixture));
 	const struct probe_point *point = &p->points[0];
 	const struct wcbpf_site *w = &plans_site(p, WCBPF_SITE_ENTRY, 0)->wire;
 	static const struct {
@@ -229,11 +255,12 @@ Test(values, shared_and_compared)
 /* With debug information names and fields are enough. */
 Test(values, debug_information)
 {
-	static const char source[] = "struct in { char tag[8]; unsigned short port; };\n"
-				     "struct req { long id; struct in *in; const char *name; struct in here; };\n"
-				     "__attribute__((noinline)) int f(int n, struct req *r) { __asm__ volatile(\"\");\n"
-				     "return n + r->in->port + r->name[0] + r->here.port; }\n"
-				     "int main(void) { struct in i = {.port = 1}; struct req r = {1, &i, \"x\"}; return f(1, &r); }\n";
+	static const char source[] =
+		"struct in { char tag[8]; unsigned short port; };\n"
+		"struct req { long id; struct in *in; const char *name; struct in here; };\n"
+		"__attribute__((noinline)) int f(int n, struct req *r) { __asm__ volatile(\"\");\n"
+		"return n + r->in->port + r->name[0] + r->here.port; }\n"
+		"int main(void) { struct in i = {.port = 1}; struct req r = {1, &i, \"x\"}; return f(1, &r); }\n";
 	static const struct wcbpf_fetch port = {REG(4), U(2), MEMORY(8), .deref_n = 1, .deref = {8}};
 	static const struct wcbpf_fetch name = {REG(4), STRING, .deref_n = 1, .deref = {16}};
 	static const struct wcbpf_fetch inside = {REG(4), U(2), MEMORY(32)}, n = {REG(5), S(4)};
