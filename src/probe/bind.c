@@ -385,6 +385,13 @@ static int marker_start(const struct binding *b, const struct expr *e, struct bo
 	return 0;
 }
 
+static bool is_stated_pointer(const struct binding *b, const struct expr *e)
+{
+	const struct signature *g = e->base == EXPR_RESULT ? &b->d->results : &b->d->args;
+
+	return e->base != EXPR_NAME && !e->step_n && e->index < g->n && !strcmp(g->v[e->index].type, "ptr");
+}
+
 static int typed_start(const struct binding *b, const struct expr *e, bool as_number, struct bound *ret,
 		       struct objfile_why *why)
 {
@@ -397,8 +404,12 @@ static int typed_start(const struct binding *b, const struct expr *e, bool as_nu
 		return marker_start(b, e, ret, why);
 	if (types) {
 		r = ask_start(&a, e, as_number, &v, why);
-		if (r == 0)
+		if (r == 0) {
 			bound_take(&v, ret);
+			/* Shown as the profile says, whether debug information happens to be installed or not. */
+			if (is_stated_pointer(b, e) && v.fetch.type != WCBPF_VALUE_STRING)
+				ret->format = PROBE_FORMAT_POINTER;
+		}
 		if (r == 0 || r == -ENOMEM)
 			return r;
 	}

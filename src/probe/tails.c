@@ -3,8 +3,10 @@
  * A function that ends in a jump to another has not ended: glibc's
  * pthread_mutex_lock waits in one that it jumps to. The other one leaves with
  * the caller's frame, so its exits are exits of the first, told by the frame
- * from those of its other callers. Only where the other is a choke point itself
- * does the first end at the jump: its frame then is the other's.
+ * from those of its other callers. The first ends at the jump where the other is
+ * a choke point itself, for its frame then is the other's; and where the other is
+ * no part of it but a function for all, whose every call would be probed: one that
+ * is visible outside its source file, as LWLockRelease at the end of XLogFlush.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,15 +38,38 @@ static bool is_choke_point(const struct planning *p, uint64_t function)
 	return false;
 }
 
+static bool is_for_all(struct planning *p, uint64_t function)
+{
+	const struct objfile_names *names = p->file.o->go ? NULL : file_names(&p->file);
+	const struct objfile_name *name;
+
+	for (size_t i = 0; names && (name = objfile_names_at(names, function, i)); i++)
+		if (!name->local)
+			return true;
+	return false;
+}
+
+/* The function that a jump leads to has yet to make the results. */
+static void end_at_jump(struct probe_site *s)
+{
+	s->tail = true;
+	for (size_t i = 0; i < s->wire.fetch_n; i++)
+		s->wire.fetch[i] =
+			(struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
+}
+
 static int site_keep(struct following *f, const struct objfile_exit *e)
 {
 	if (VEC_RESERVE(f->sites, f->cap, f->n + 1) < 0)
 		return -ENOMEM;
-	f->sites[f->n++] = plan_exit_site(&f->tail->site, e);
+	f->sites[f->n] = plan_exit_site(&f->tail->site, e);
+	if (e->tail)
+		end_at_jump(&f->sites[f->n]);
+	f->n++;
 	return 0;
 }
 
-/* 1: all its exits are kept. 0: they can't be had. -ENOMEM. */
+/* 1: its exits are kept, of further jumps those that can be followed. 0: they can't be had. -ENOMEM. */
 static int follow(struct following *f, uint64_t target, unsigned int level)
 {
 	_cleanup_(objfile_scan_done) struct objfile_scan scan = {0};
@@ -54,15 +79,18 @@ static int follow(struct following *f, uint64_t target, unsigned int level)
 	for (size_t i = 0; i < f->function_n; i++)
 		if (f->functions[i] == target)
 			return 1;
-	if (!target || level == LEVELS_MAX || f->function_n == FOLLOWED_MAX || is_choke_point(f->p, target))
+	if (!target || level == LEVELS_MAX || f->function_n == FOLLOWED_MAX || is_choke_point(f->p, target) ||
+	    is_for_all(f->p, target))
 		return 0;
 	f->functions[f->function_n++] = target;
 	r = objfile_code_scan(f->p->file.code, target, 0, 0, &scan, &why);
 	if (r < 0 || !scan.exits_known)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; i < scan.exit_n; i++) {
-		r = scan.exits[i].tail ? follow(f, scan.exits[i].target, level + 1) : site_keep(f, &scan.exits[i]);
-		if (r <= 0 && (r == -ENOMEM || scan.exits[i].tail))
+		r = scan.exits[i].tail ? follow(f, scan.exits[i].target, level + 1) : 0;
+		if (r == 0)
+			r = site_keep(f, &scan.exits[i]);
+		if (r < 0)
 			return r;
 	}
 	return 1;
@@ -88,23 +116,21 @@ static int followed_add(const struct following *f)
 	return 0;
 }
 
-/* It ends where it jumps; the function there has yet to make the results. */
 static int jump_add(struct planning *p, const struct tail *t)
 {
 	const struct probe_point *point = &p->plan->points[t->site.point];
 	struct probe_site s = t->site;
 	int r;
 
-	s.tail = true;
-	for (size_t k = 0; k < s.wire.fetch_n; k++)
-		s.wire.fetch[k] = (struct wcbpf_fetch){.from = WCBPF_FROM_NONE, .type = WCBPF_VALUE_UINT, .bytes = 8};
+	end_at_jump(&s);
 	r = plan_add_site(p, &s);
 	if (r < 0 || (t->target && is_choke_point(p, t->target)))
 		return r;
 	return plan_note(p, PROBE_NOTE, point->place, s.symbol,
-			 "where it jumps to another function (at %#llx) is its end, for the "
-			 "exits of that one can't be found%s",
-			 (unsigned long long)s.vaddr, s.wire.fetch_n ? "; there its results aren't known" : "");
+			 "it ends where it jumps to another function, at %#llx: %s%s", (unsigned long long)s.vaddr,
+			 t->target && is_for_all(p, t->target) ? "that one is called by others too" :
+								 "the exits of that one can't be found",
+			 s.wire.fetch_n ? "; there its results aren't known" : "");
 }
 
 int tails_plan(struct planning *p)

@@ -15,9 +15,11 @@ static const char source[] =
 	"__attribute__((noinline)) int leaf(int n) { __asm__ volatile(\"\" : \"+r\"(n)); return n * 3; }\n"
 	"__attribute__((noinline)) int many(int n) { if (n == 1) { puts(\"x\"); return leaf(4) + 1; }\n"
 	"  if (n > 7) return 5; for (int i = 0; i < n; i++) n += leaf(i); return n; }\n"
-	"__attribute__((noinline)) int tail(int n) { puts(\"y\"); return many(n + 1); }\n"
+	"static __attribute__((noinline)) int part(int n) { if (n & 1) puts(\"z\"); return leaf(n) * leaf(n + 2); }\n"
+	"__attribute__((noinline)) int tail(int n) { puts(\"y\"); return part(n + 1); }\n"
+	"__attribute__((noinline)) int other(int n) { puts(\"o\"); return many(n + 1); }\n"
 	"__attribute__((noinline, noreturn)) void leave(int n) { exit(n); }\n"
-	"int main(int argc, char **argv) { if (argc > 5) leave(3); return tail(argc) + many(argc); }\n";
+	"int main(int argc, char **argv) { if (argc > 5) leave(3); return tail(argc) + other(argc) + part(argc); }\n";
 
 /* A function's extent, by nm. */
 static void extent(const char *path, const char *name, uint64_t *start, uint64_t *end)
@@ -103,31 +105,50 @@ Test(sites, kinds_of_programs)
 	expect_plain("-O2 -fno-inline -Wl,-z,noseparate-code");
 }
 
-/* The frame at the entry is the one at the exits: what both say of the CFA, from the call's side. */
+/* The one exit is the jump, where there is no result yet. */
+static void expect_jump(const struct probe_plan *p, const char *path, const char *name, const char *point)
+{
+	uint64_t jumps[8];
+	size_t n = 0;
+
+	cr_assert_eq(instructions(path, name, "ret", jumps, 8), 0, "the compiler made it a jump");
+	cr_assert_eq(instructions(path, name, "jmp", jumps, 8), 1);
+	for (size_t i = 0; i < p->site_n; i++) {
+		const struct probe_site *site = &p->sites[i];
+
+		if (site->wire.kind != WCBPF_SITE_EXIT || strcmp(p->points[site->point].name, point) != 0)
+			continue;
+		n++;
+		cr_expect_eq(site->vaddr, jumps[0]);
+		cr_expect(site->tail);
+		cr_expect_eq(site->wire.fetch[0].from, WCBPF_FROM_NONE);
+	}
+	cr_expect_eq(n, 1);
+}
+
 Test(sites, tail_jumps)
 {
-	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *both = NULL;
-	_cleanup_(probe_plan_freep) struct probe_plan *p = NULL, *q = NULL;
-	static const char *const many[] = {"many"};
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *both = NULL, *global = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = NULL, *q = NULL, *g = NULL;
+	static const char *const part[] = {"part"};
 	const char *path = build_compile("p", "-O2 -fno-inline", source);
-	uint64_t jumps[8];
+	uint64_t rets[8];
 
-	cr_assert_eq(instructions(path, "tail", "ret", jumps, 8), 0, "the compiler made it a jump");
-	/* Its exits are those of the function that it jumps to. */
+	cr_assert_eq(instructions(path, "tail", "ret", rets, 8), 0, "the compiler made it a jump");
+	/* Its exits are those of the function that is a part of it. */
 	p = plans_inline(path, "tail ident={$retval}", &s);
-	expect_exits(p, path, many, 1);
+	expect_exits(p, path, part, 1);
 	cr_expect(p->points[0].shared_exits);
 	cr_expect_eq(plans_site(p, WCBPF_SITE_EXIT, 0)->wire.fetch[0].from, WCBPF_FROM_REG);
-	/* That one is probed itself: then the jump is the end, where there is no result yet. */
-	both = plans_set("[op a]\nsymbol = tail\nident = {$retval}\n[op b]\nsymbol = many\n", NULL);
+	/* That one is probed itself. */
+	both = plans_set("[op a]\nsymbol = tail\nident = {$retval}\n[op b]\nsymbol = part\n", NULL);
 	q = plans_resolve(both, path);
-	cr_assert_eq(instructions(path, "tail", "jmp", jumps, 8), 1);
-	for (size_t i = 0; i < q->site_n; i++)
-		if (q->sites[i].wire.kind == WCBPF_SITE_EXIT && q->points[q->sites[i].point].name[5] == 'a') {
-			cr_expect_eq(q->sites[i].vaddr, jumps[0]);
-			cr_expect(q->sites[i].tail);
-			cr_expect_eq(q->sites[i].wire.fetch[0].from, WCBPF_FROM_NONE);
-		}
+	expect_jump(q, path, "tail", "test/a");
+	/* That one is for all. */
+	g = plans_inline(path, "other ident={$retval}", &global);
+	expect_jump(g, path, "other", "other");
+	cr_expect(!g->points[0].shared_exits);
+	cr_expect(plans_has_note(g, "other: it ends where it jumps", "called by others too"), "%s", plans_notes(g));
 }
 
 Test(sites, no_exit)
