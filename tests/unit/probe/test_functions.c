@@ -55,7 +55,7 @@ Test(functions, versions)
 	char args[600];
 
 	build_run("echo 'V_1 { global: f; g; local: *; }; V_2 { global: f; } V_1;' > %s", map);
-	snprintf(args, sizeof(args), "-O1 -shared -fPIC -Wl,--version-script=%s -s", map);
+	snprintf(args, sizeof(args), "-xc -O1 -shared -fPIC -Wl,--version-script=%s -s", map);
 	path = build_compile("lib.so", args, source);
 	cr_expect_eq(found_n(path, "f"), 2, "both: a call is one of them");
 	cr_expect_eq(found_n(path, "f@V_1"), 1);
@@ -78,7 +78,7 @@ Test(functions, version_that_jumps_to_another)
 	char args[600];
 
 	build_run("echo 'V_1 { global: f; local: *; }; V_2 { global: f; } V_1;' > %s", map);
-	snprintf(args, sizeof(args), "-shared -fPIC -Wl,-Bsymbolic -Wl,--version-script=%s", map);
+	snprintf(args, sizeof(args), "-xc -shared -fPIC -Wl,-Bsymbolic -Wl,--version-script=%s", map);
 	path = build_compile("lib.so", args, source);
 	p = plans_inline(path, "f", &s);
 	cr_expect_eq(p->point_n, 1, "%s", plans_notes(p));
