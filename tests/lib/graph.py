@@ -14,6 +14,7 @@ import re
 import check_dump
 
 ENGINE_REASONS = {'call_exec', 'singleflight', 'lazy', 'service'}
+KERNEL_REASONS = {'sync', 'sleep', 'poll', 'cpu', 'fault', 'stopped', 'signal', 'lock', 'other'}
 PROCESS = re.compile(r'^\d+:\d+$')
 
 
@@ -43,15 +44,15 @@ def made_by_kernel(op):
 
 
 class Graph:
-    """One dump. begin_ns: CLOCK_MONOTONIC of its time 0, if the dump's header doesn't have it."""
+    """One dump. Times are Unix ns less clock_ns: CLOCK_MONOTONIC, if that is what the one is ahead of the other."""
 
-    def __init__(self, path, begin_ns=None, machine=made_by_kernel):
+    def __init__(self, path, clock_ns=0, machine=made_by_kernel):
         self.errors, header, events = check_dump.check(path)
         self.ops, self.waits, self.links = {}, [], []
         if not header:
             return
         self.strings, self.dropped = header['strings'], header['dropped_events']
-        self.begin_ns = header.get('wcbpf', {}).get('clock_begin_ns', begin_ns)
+        self.begin_ns = header['epoch_unix_nano'] - clock_ns
         self.end_ns = header['dumped_unix_nano'] - header['epoch_unix_nano']
         for o in header.get('open_ops', []):
             self._op(o['op_id'], o['kind'], o.get('parent_id', 0), o['start_ns'], self.end_ns, None,
@@ -192,6 +193,8 @@ class Comparison:
     def _for(self, graph, w):
         """What it waits for: an op of the program's own, by path, or a named resource; None: neither."""
         target = graph.ops.get(w.target)
+        if target and w.reason in KERNEL_REASONS and w.raw.get('waker_op') == w.target:
+            return None     # of the kernel's locks, say: for who woke it, whose op ended then
         if target:
             return None if target.machine else target.path
         if w.reason in self.reasons and w.resource in self.resources:

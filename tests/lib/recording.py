@@ -134,7 +134,8 @@ class Recording:
             self.spans.append(Item(op=e['id'], trace=e['tr'], span=e['sp']))
         elif kind == 'thread' and 'goid' in e:
             self.goroutines.append(Item(goid=e['goid'], parent=e.get('parent_goid', 0), pid=e['pid'], tid=e['tid'],
-                                        function=e['comm'], op=e.get('op', 0), begin=e['begin_ns'], end=e['end_ns']))
+                                        comm=e['comm'], function=e['comm'], op=e.get('op', 0), begin=e['begin_ns'],
+                                        end=e['end_ns']))
         elif kind == 'thread':
             self.threads.append(Item(
                 pid=e['pid'], tid=e['tid'], comm=self._text(e['comm']) if isinstance(e['comm'], int) else e['comm'],

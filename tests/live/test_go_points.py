@@ -9,6 +9,7 @@ import subprocess
 
 from live import Skip, check
 from test_go import program
+from truth import Truth
 from test_probes import count_is, named, op_above, probed
 
 TOOLCHAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-toolchain')
@@ -90,7 +91,7 @@ def nesting(rec, ops):
 
 
 def waits(live, rec):
-    offset = rec.offset_ns
+    offset = Truth(rec.out).offset_ns(rec)
     for kind, goid, waker, start, end in re.findall(
             r'^wait kind=(\w+) goid=(\d+) waker=(\d+) start=(\d+) end=(\d+)', rec.out, re.M):
         reason, word, by_goroutine = WAITS[kind]

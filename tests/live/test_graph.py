@@ -7,7 +7,7 @@ import graph
 from live import check
 
 US, MS = 1000, 1000000
-EPOCH, BEGIN = 1700000000 * 10**9, 5 * 10**9
+EPOCH = 1700000000 * 10**9
 
 OPS = [      # id, kind, class, ident, client, parent, start, end (ms), outcome
     (1, 'session_phase', 'engine.session', 's0', 's0', 0, 0, 90, None),
@@ -26,7 +26,8 @@ WAITS = [    # op, target, resource, reason, start, end (ms)
 ]
 
 
-def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), off_us=0, wcbpf=False):
+def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), off_us=0, wcbpf=False,
+         wakers=()):
     """The lines of a dump; each time is off by so much."""
     strings, events, open_ops = [''], [], []
 
@@ -46,8 +47,11 @@ def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), o
         else:
             event(e='op', id=number, k=kind, c=sid(cls), i=sid(ident), cl=sid(client), p=parent, o=outcome,
                   s=start * MS + off_us * US, d=end * MS + off_us * US)
-    for op, target, resource, reason, start, end in list(waits) + list(extra):
+    for wait in list(waits) + list(extra):
+        op, target, resource, reason, start, end = wait
         strand = dict(pid=55, tid=1000 + op, blocked_ns=int((end - start) * MS)) if wcbpf else {}
+        if wait in wakers:
+            strand['waker_op'] = wakers[wait]
         event(e='wait', p=op, t=target, i=sid(resource), rs=reason, s=int(start * MS) + off_us * US,
               d=int(end * MS) + off_us * US, **strand)
     for op, ident in links:
@@ -56,8 +60,6 @@ def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), o
                   event_count=len(events), strings=strings)
     if open_ops:
         header['open_ops'] = open_ops
-    if wcbpf:
-        header['wcbpf'] = {'clock_begin_ns': BEGIN}
     return ''.join(json.dumps(x) + '\n' for x in [header] + events)
 
 
@@ -74,7 +76,7 @@ def compared(live, ops=OPS, waits=WAITS, truth_ops=OPS, tolerance_us=100, **keys
     for path, text in zip(paths, (dump(truth_ops, WAITS), dump(machine_ops(ops), waits, wcbpf=True, **keys))):
         with open(path, 'w') as f:
             f.write(text)
-    a, b = graph.Graph(paths[0], BEGIN), graph.Graph(paths[1])
+    a, b = graph.Graph(paths[0]), graph.Graph(paths[1])
     return graph.Comparison(a, b, tolerance_us * US, resources=('own.lock',)).run()
 
 
@@ -126,7 +128,8 @@ FAULTS = {
 
 def test_equal_graphs_are_equal(live):
     ops = [op for op in OPS if op[0] != 8]
-    for keys in (dict(), dict(off_us=50), dict(links=((7, '77:123'),)), dict(extra=[(1, 0, 'x', 'sleep', 70, 71)])):
+    woken = (1, 5, 'mmap', 'other', 28, 29)
+    for keys in (dict(), dict(off_us=50), dict(extra=[woken], wakers={woken: 5}), dict(links=((7, '77:123'),)), dict(extra=[(1, 0, 'x', 'sleep', 70, 71)])):
         c = compared(live, ops=ops, truth_ops=ops, **keys)
         check(not c.differences, 'equal, but: %s', c.differences)
         check((c.op_n, c.wait_n, c.link_n) == (8, 6, 1), 'compared %d ops, %d waits, %d links', c.op_n, c.wait_n, c.link_n)

@@ -22,9 +22,9 @@ def compared(live, argv, profile, name, *options, env=None, size=SIZE):
     own = live.path('own.ndjson')
     env = dict(os.environ, ENGINE_WCPROF=own, **(env or {}))
     rec = live.record([*argv, *size], '--probes', os.path.join(PROFILES, profile), *options, env=env, timeout=90)
-    begin = int(re.search(r'^clock monotonic=(\d+)$', rec.out, re.M).group(1))
+    check(re.search(r'^clock realtime=\d+ monotonic=\d+$', rec.out, re.M), 'it said %r', rec.out)
     dump = [rec.path(n) for n in ('wcprof.ndjson', 'wcprof.ndjson.gz') if os.path.exists(rec.path(n))][0]
-    c = graph.Comparison(graph.Graph(own, begin), graph.Graph(dump), TOLERANCE_NS, resources=('own.lock',), reasons=('io',))
+    c = graph.Comparison(graph.Graph(own), graph.Graph(dump), TOLERANCE_NS, resources=('own.lock',), reasons=('io',))
     c.run()
     live.figure('%s: %s', name, graph.figure(c))
     check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))
@@ -39,7 +39,7 @@ def works_alone(live, argv):
         check(rc == 0 and not err, 'status %s: %s', rc, err)
         said.append(re.sub(r'\d{5,}', 'N', out))
     check(said[0] == said[1], 'said %r and %r', *said)
-    g = graph.Graph(live.path('own.ndjson'), 0)
+    g = graph.Graph(live.path('own.ndjson'))
     check(not g.errors, 'its dump: %s', g.errors)
     outcomes = {op.outcome for op in g.ops.values()}
     check(outcomes >= {'hit', 'executed', 'joined', 'do_not_cache', 'ok', 'error', 'canceled'}, 'outcomes: %s', outcomes)

@@ -375,14 +375,13 @@ int main(int argc, char **argv)
 	static char names[SESSIONS_MAX][8];
 	struct engine burners = engine;
 	const char *burn_n = getenv("ENGINE_BURN");
-	uint64_t begin_ns;
 	int r;
 
 	session_n = number(argc, argv, 1, session_n, 2, SESSIONS_MAX);
 	round_n = number(argc, argv, 2, round_n, 1, ROUNDS_MAX);
 	seed = number(argc, argv, 3, 1, 0, UINT32_MAX);
 	pthread_barrier_init(&barrier, NULL, session_n);
-	begin_ns = rec_start(getenv("ENGINE_WCPROF"));
+	rec_start(getenv("ENGINE_WCPROF"));
 	for (unsigned int i = 0; burn_n && i < strtoul(burn_n, NULL, 10); i++)
 		engine_spawn(&burners, burner, NULL);
 	for (unsigned int i = 0; i < session_n; i++) {
@@ -399,7 +398,7 @@ int main(int argc, char **argv)
 	r = rec_dump();
 	if (r < 0)
 		fprintf(stderr, "engine: %s\n", strerror(-r));
-	printf("clock monotonic=%llu\n", (unsigned long long)begin_ns);
+	rec_clock_print();
 	printf("%u sessions, %u rounds\n", session_n, round_n);
 	return r < 0;
 }

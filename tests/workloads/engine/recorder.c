@@ -57,18 +57,22 @@ uint64_t rec_clock(void)
 	return clock_read(CLOCK_MONOTONIC);
 }
 
-uint64_t rec_start(const char *path)
+void rec_start(const char *path)
 {
 	epoch_unix_ns = (int64_t)clock_read(CLOCK_REALTIME);
 	begin_ns = rec_clock();
 	if (!path || !*path)
-		return begin_ns;
+		return;
 	ops = calloc(OPS_MAX, sizeof(*ops));
 	events = calloc(EVENTS_MAX, sizeof(*events));
 	if (!ops || !events)
 		abort();
 	dump_path = path;
-	return begin_ns;
+}
+
+void rec_clock_print(void)
+{
+	printf("clock realtime=%lld monotonic=%llu\n", (long long)epoch_unix_ns, (unsigned long long)begin_ns);
 }
 
 rec_op rec_open(const char *kind, const char *class, const char *ident, const char *client)

@@ -12,8 +12,10 @@
 
 typedef uint32_t rec_op; /* 0: none */
 
-/* path: where rec_dump() writes. NULL: no recording. Gives the CLOCK_MONOTONIC of the dump's time 0. */
-uint64_t rec_start(const char *path);
+/* path: where rec_dump() writes. NULL: no recording. */
+void rec_start(const char *path);
+/* "clock realtime=NS monotonic=NS" of the dump's time 0. */
+void rec_clock_print(void);
 /* Writes what was recorded; 0 or -errno. Nothing may be recorded meanwhile. */
 int rec_dump(void);
 

@@ -364,6 +364,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "engine:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("clock monotonic=%d\n", rec.begin)
+	fmt.Printf("clock realtime=%d monotonic=%d\n", rec.epoch, rec.begin)
 	fmt.Printf("%d sessions, %d rounds\n", len(s.sessions), len(s.rounds))
 }

@@ -62,7 +62,8 @@ func monotonic() int64 {
 }
 
 func recStart(path string) {
-	rec.epoch, rec.begin = time.Now().UnixNano(), monotonic()
+	rec.epoch = time.Now().UnixNano()
+	rec.begin = monotonic()
 	if path == "" {
 		return
 	}

@@ -3,6 +3,7 @@
 // points [N]: calls functions of many shapes, known numbers of times, and waits
 // in each way that goroutines have. It prints
 //
+//	clock realtime=NS monotonic=NS
 //	called NAME times=N
 //	wait kind=WORD goid=N waker=N start=NS end=NS	(CLOCK_MONOTONIC; waker 0: no goroutine)
 //	child goid=N parent=N
@@ -309,6 +310,7 @@ func main() {
 	if len(os.Args) > 1 {
 		n, _ = strconv.Atoi(os.Args[1])
 	}
+	fmt.Printf("clock realtime=%d monotonic=%d\n", time.Now().UnixNano(), monotonic())
 	shapes(n)
 	allWaits()
 	for _, line := range lines {
