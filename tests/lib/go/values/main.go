@@ -99,6 +99,16 @@ type wrapped struct{ *closer }
 
 type isCloser interface{ close(int) int }
 
+// A wrapped one has a method that the compiler makes, and that jumps to the other's.
+//
+//go:noinline
+func open(n int) isCloser {
+	if n > 0 {
+		return wrapped{&closer{7}}
+	}
+	return &closer{8}
+}
+
 func main() {
 	r := &request{&inner{-12, "embedded"}, "the name", [2]uint64{33, 34}, []item{{1, 2}, {56, 3}}}
 	bytes := make([]byte, 5)
@@ -118,8 +128,7 @@ func main() {
 	for i := 0; i < 6; i++ {
 		sink += len(several(i))
 	}
-	// Its method set has a wrapper that jumps.
-	var c isCloser = wrapped{&closer{7}}
+	c := open(len(os.Args))
 	for i := 0; i < 3; i++ {
 		sink += c.close(i)
 	}
