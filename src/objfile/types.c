@@ -130,18 +130,27 @@ static bool is_clone_name(const char *name)
 	return false;
 }
 
+/* Of one in several pieces the compilers put the one that it begins in first. */
+static bool begins_at(Dwarf_Die *function, uint64_t vaddr)
+{
+	Dwarf_Addr base, lo, hi, entry;
+
+	if (!dwarf_entrypc(function, &entry))
+		return entry == vaddr;
+	return dwarf_ranges(function, 0, &base, &lo, &hi) > 0 && lo == vaddr;
+}
+
 static int find_function(struct objfile_types *t, uint64_t vaddr, const char *name, struct function *ret,
 			 struct objfile_why *ret_why)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die unit;
-	Dwarf_Addr entry;
 	bool has_function = false;
 	int err = units_find(t->units, vaddr, name, &unit, &ret->die, &has_function);
 
 	if (err && err != -ENOENT)
 		return err;
-	if (err || !has_function || dwarf_entrypc(&ret->die, &entry) || entry != vaddr)
+	if (err || !has_function || !begins_at(&ret->die, vaddr))
 		return why(ret_why, -ENOENT, "the debug information has no function at 0x%llx", (unsigned long long)vaddr);
 	ret->t = t;
 	ret->vaddr = vaddr;

@@ -13,6 +13,7 @@
 
 DEFINE_CLEANUP(struct objfile *, objfile_free)
 DEFINE_CLEANUP(struct objfile_go *, objfile_go_free)
+DEFINE_CLEANUP(struct objfile_code *, objfile_code_free)
 
 TestSuite(go_damaged, .init = build_begin, .fini = build_end, .timeout = 250);
 
@@ -46,6 +47,29 @@ static bool ask(const struct objfile *o, const struct objfile_go *g, size_t ever
 	return names > 0;
 }
 
+static void scan(struct objfile *o, const struct objfile_go *g, size_t every)
+{
+	_cleanup_(objfile_code_freep) struct objfile_code *code = NULL;
+	struct objfile_inlines *inlines;
+	struct objfile_go_runtime r;
+
+	if (!objfile_go_runtime(o, g, &r, NULL))
+		objfile_go_runtime_done(&r);
+	if (!objfile_inlines_new(NULL, g, &inlines))
+		objfile_inlines_free(inlines);
+	if (objfile_code_new(o, g, &code))
+		return;
+	for (size_t i = 0; i < objfile_go_function_n(g); i += every * 5) {
+		struct objfile_go_function f;
+		struct objfile_scan s;
+
+		if (objfile_go_function_at(g, i, &f) || objfile_code_scan(code, f.start, 0, 1, &s, NULL))
+			continue;
+		cr_assert(s.entry.vaddr >= f.start && s.entry.vaddr < f.end);
+		objfile_scan_done(&s);
+	}
+}
+
 static bool use(const unsigned char *bytes, size_t n, size_t every)
 {
 	_cleanup_(objfile_freep) struct objfile *o = NULL;
@@ -53,6 +77,7 @@ static bool use(const unsigned char *bytes, size_t n, size_t every)
 
 	if (objfile_open_memory(bytes, n, &o) || objfile_go_open(o, &g))
 		return false;
+	scan(o, g, every);
 	return ask(o, g, every);
 }
 
