@@ -113,6 +113,7 @@ struct assemble *assemble_free(struct assemble *a)
 	assemble_scope_free(a->scope);
 	free(a->ops);
 	free(a->text.text);
+	free(a->late_keys);
 	free(a->threads);
 	free(a->processes);
 	free(a->rows);

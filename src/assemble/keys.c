@@ -3,8 +3,15 @@
  * Keys are many (one an op) and long (digests), and nobody reads them: so they
  * are kept as 96 bits of hash, 64 to find and 32 to tell. Two of millions that
  * are taken for one are less likely than a memory error.
+ *
+ * An op that has ended is asked for by those only that began to wait before, and
+ * they go on when it ends. So its key is forgotten when so many others have come.
  */
 #include "assemble/keys.h"
+
+#include "util/vec.h"
+
+#define LATE_MAX 65536
 
 static uint64_t mix(uint64_t h)
 {
@@ -31,8 +38,24 @@ static uint32_t key_check(const struct assemble *a, uint32_t process)
 	return (uint32_t)key_hash(a, process, 0x5851f42d4c957f2dull);
 }
 
+/* The key that is the oldest of the latest goes, unless its op goes on: then it stays as long as the recording. */
+static int late_put(struct assemble *a, uint64_t hash)
+{
+	size_t at = a->late_key_n++ % LATE_MAX;
+	uint64_t value;
+
+	if (a->late_key_n <= LATE_MAX && VEC_RESERVE(a->late_keys, a->late_key_cap, at + 1) < 0)
+		return -ENOMEM;
+	if (a->late_key_n > LATE_MAX && map_get(a->keys, a->late_keys[at], &value) && !a->m->ops[(uint32_t)value].open)
+		map_remove(a->keys, a->late_keys[at], NULL);
+	a->late_keys[at] = hash;
+	return 0;
+}
+
 int assemble_key_put(struct assemble *a, uint32_t process, uint32_t op)
 {
+	if (late_put(a, key_hash(a, process, 0)) < 0)
+		return -ENOMEM;
 	return map_put(a->keys, key_hash(a, process, 0), (uint64_t)key_check(a, process) << 32 | op);
 }
 

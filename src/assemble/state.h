@@ -187,6 +187,8 @@ struct assemble {
 	struct op_state *ops;
 	size_t op_cap;
 	struct map *keys;  /* hash of process and key -> another hash << 32 | op */
+	uint64_t *late_keys; /* ring of their hashes: the latest */
+	size_t late_key_n, late_key_cap;
 	struct map *begun; /* open ops of BEGINs -> process */
 	struct function *functions; /* of goroutines; entry 0 is blank */
 	size_t function_n, function_cap;

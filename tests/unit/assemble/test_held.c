@@ -255,6 +255,25 @@ Test(held, keys_that_are_used_again)
 	cr_expect_str_eq(rig_str(&rig, rig.m->waits[3].ident_id), "oc:99");
 }
 
+/* Keys of ops that are over are forgotten in time, not those of ops that go on. */
+Test(held, very_many_keys)
+{
+	char n[16];
+
+	ENTER(&rig, US(1), EXEC, FRAME(101, 64), "u7");
+	for (int i = 100; i < 150000; i++) {
+		snprintf(n, sizeof(n), "u%d", i);
+		ENTER(&rig, US(i), EXEC, FRAME(102, 64), n);
+		LEAVE(&rig, US(i), EXEC, FRAME(102, 64));
+	}
+	ENTER(&rig, MS(200), WAIT, FRAME(100, 64), "u7", "u0");
+	LEAVE(&rig, MS(201), EXEC, FRAME(101, 64));
+	LEAVE(&rig, MS(201), WAIT, FRAME(100, 64));
+	cr_assert_eq(assemble_finish(rig.a, MS(300)), 0);
+	cr_assert_eq(rig.m->wait_n, 2);
+	cr_expect_eq(rig.m->waits[1].target, op_of_class(&rig, "exec", 1));
+}
+
 Test(held, keys_are_of_one_process)
 {
 	struct where other = { .tid = 200, .tgid = 200, .cfa = 1000 };
