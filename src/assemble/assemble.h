@@ -164,6 +164,7 @@ struct assemble_point {
 	bool contended; /* WAIT: recorded only if its strand blocked inside; LOCK always is so */
 	bool hosts;	/* OP, BEGIN: an engine's execution of processes: those that are started inside make phases below it */
 	bool root;	/* OP, BEGIN: its parent is 0, whatever its strand does */
+	bool shared_exits; /* some of its exits are other functions' too: one without an entry is none of its own */
 };
 
 /* Copied. point in [1, WCBPF_POINTS_MAX); replaces what it was. 0, -EINVAL (a number, word or value out of range), -ENOMEM. */

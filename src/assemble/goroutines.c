@@ -367,7 +367,9 @@ static void stretch_waker(struct go_runtime *go, const struct wcbpf_go_interval 
 		[WCBPF_WAKER_NET] = WAKER_NET,
 	};
 
-	if (!x->blocked || (e->flags & WCBPF_GO_OPEN_AT_END && !e->wake_ns))
+	if (x->blocked && e->flags & WCBPF_GO_EXITED)
+		x->outcome = WAIT_KILLED;
+	if (!x->blocked || (e->flags & (WCBPF_GO_OPEN_AT_END | WCBPF_GO_EXITED) && !e->wake_ns))
 		return;
 	x->ctx = WAKER_UNKNOWN;
 	if (e->flags & WCBPF_GO_WAKER_KNOWN && e->waker_ctx < sizeof(known))
@@ -378,6 +380,7 @@ static void stretch_waker(struct go_runtime *go, const struct wcbpf_go_interval 
 		x->waker_tid = e->waker_tid;
 	}
 	x->outcome = e->flags & WCBPF_GO_OPEN_AT_END ? WAIT_OUTCOME_NONE :
+		     e->flags & WCBPF_GO_EXITED ? WAIT_KILLED :
 		     x->ctx == WAKER_TIMER && assemble_go_is_sleep(reason) ? WAIT_TIMEOUT : WAIT_WOKEN;
 }
 
@@ -389,7 +392,7 @@ static int stretch_of(struct assemble *a, struct go_runtime *go, struct goroutin
 	uint64_t park_ns = e->flags & WCBPF_GO_SYSCALL && e->wake_ns ? e->wake_ns : e->park_ns;
 	struct stretch x = {
 		.start_ns = assemble_clip(a, park_ns), .end_ns = assemble_clip(a, e->head.time_ns), .blocked = !runnable,
-		.timeout_ns = -1, .syscall = -1, .words.tid = e->tid, .last = e->flags & WCBPF_GO_OPEN_AT_END,
+		.timeout_ns = -1, .syscall = -1, .words.tid = e->tid, .last = e->flags & (WCBPF_GO_OPEN_AT_END | WCBPF_GO_EXITED),
 		.key = { .syscall = -1, .function = g->function, .go_reason = 1 },
 	};
 	uint64_t wake_ns = e->wake_ns ? assemble_clip(a, e->wake_ns) : x.end_ns;

@@ -391,7 +391,7 @@ static int exit_(struct assemble *a, struct hit *h)
 	if (assemble_strand_leave(a, h, &c) < 0)
 		return -ENOMEM;
 	if (!c) {
-		a->m->integrity.unmatched_exits++;
+		a->m->integrity.unmatched_exits += !h->point->p.shared_exits;
 		return 0;
 	}
 	pending = c->kind == CALL_PENDING;

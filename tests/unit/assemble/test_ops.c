@@ -146,6 +146,18 @@ Test(ops, an_exit_without_its_entry_is_counted_and_changes_nothing)
 	cr_expect_eq(rig.m->integrity.unwound_ops, 0);
 }
 
+Test(ops, an_exit_of_others_is_no_oddity)
+{
+	POINT(&rig, LEAF, .kind = OP_LAZY, .class = TEXT("leaf"), .shared_exits = true);
+	LEAVE(&rig, MS(1), LEAF, FRAME(100, 64));
+	ENTER(&rig, MS(2), LEAF, FRAME(100, 64));
+	LEAVE(&rig, MS(3), LEAF, FRAME(100, 96));
+	LEAVE(&rig, MS(4), LEAF, FRAME(100, 64));
+	rig_finish(&rig, MS(10));
+	EXPECT_TIMES(op("leaf", 1), 2, 4);
+	cr_expect_eq(rig.m->integrity.unmatched_exits, 0);
+}
+
 Test(ops, a_thread_that_dies_inside)
 {
 	rig_fork(&rig, MS(1), 100, 100, 101, 100);

@@ -373,7 +373,7 @@ Test(random, their_dumps, .timeout = 60)
 	}
 	cr_expect_str_eq(problem.message, "");
 	cr_expect(strcmp(first, second) == 0, "a dump that was read is written as it was");
-	snprintf(command, sizeof(command), "python3 -B %s/tests/lib/check_dump.py %s", WCBPF_SOURCE_ROOT, path);
+	snprintf(command, sizeof(command), "python3 -B %s/tests/lib/check_dump.py %s >&2", WCBPF_SOURCE_ROOT, path);
 	cr_expect_eq(system(command), 0);
 	unlink(path);
 	free(first);
