@@ -246,6 +246,13 @@ static int ask_start(const struct asking *a, const struct expr *e, bool as_numbe
 	return r;
 }
 
+static bool is_stated_pointer(const struct binding *b, const struct expr *e)
+{
+	const struct signature *g = e->base == EXPR_RESULT ? &b->d->results : &b->d->args;
+
+	return e->base != EXPR_NAME && !e->step_n && e->index < g->n && (!strcmp(g->v[e->index].type, "ptr") || g->v[e->index].type[0] == '*');
+}
+
 static int go_signature_start(const struct binding *b, const struct expr *e, bool as_number, struct bound *ret,
 			      struct objfile_why *why)
 {
@@ -276,7 +283,7 @@ static int go_signature_start(const struct binding *b, const struct expr *e, boo
 	if (r < 0)
 		return r;
 	bound_take(&v, ret);
-	if (!stated)
+	if (!stated || (is_stated_pointer(b, e) && v.fetch.type == WCBPF_VALUE_UINT))
 		ret->format = PROBE_FORMAT_POINTER;
 	return 0;
 }
@@ -383,13 +390,6 @@ static int marker_start(const struct binding *b, const struct expr *e, struct bo
 		return r;
 	bound_take(&v, ret);
 	return 0;
-}
-
-static bool is_stated_pointer(const struct binding *b, const struct expr *e)
-{
-	const struct signature *g = e->base == EXPR_RESULT ? &b->d->results : &b->d->args;
-
-	return e->base != EXPR_NAME && !e->step_n && e->index < g->n && !strcmp(g->v[e->index].type, "ptr");
 }
 
 static int typed_start(const struct binding *b, const struct expr *e, bool as_number, struct bound *ret,

@@ -244,23 +244,48 @@ static size_t hash_at(const char *s, size_t n)
 	return n - 19;
 }
 
-char *symbol_plain(const char *demangled)
+/* Rust's v0 names have "<T>::f" where others have "T::f"; "<T as Trait>::f" is something else. Where the '>' is; 0: none. */
+static size_t self_end(const char *s)
 {
-	size_t n = parameters_at(demangled);
+	size_t depth = 0;
 
+	for (size_t i = 0; s[0] == '<' && s[i]; i++) {
+		depth += s[i] == '<';
+		if (s[i] == '>' && s[i - 1] != '-' && --depth == 0)
+			return !strncmp(s + i, ">::", 3) ? i : 0;
+		if (depth == 1 && !strncmp(s + i, " as ", 4))
+			return 0;
+	}
+	return 0;
+}
+
+/* Of a template's instance the result's type comes first; where the name begins, of n characters. */
+static size_t name_at(const char *s, size_t n)
+{
 	size_t start = 0, depth = 0;
 
-	/* "(anonymous namespace)::f" and "<T as X>::f" begin with what looks like parameters: a name can't be empty. */
-	if (!n)
-		n = strlen(demangled);
-	/* Of a template's instance the result's type comes first. */
-	for (size_t i = 0; i < n && demangled[n - 1] == '>' && !strstr(demangled, "operator"); i++) {
-		depth += strchr("<([{", demangled[i]) != NULL;
-		depth -= depth && strchr(">)]}", demangled[i]);
-		if (demangled[i] == ' ' && !depth)
+	for (size_t i = 0; i < n && s[n - 1] == '>' && !strstr(s, "operator"); i++) {
+		depth += strchr("<([{", s[i]) != NULL;
+		depth -= depth && strchr(">)]}", s[i]);
+		if (s[i] == ' ' && !depth)
 			start = i + 1;
 	}
-	return strndup(demangled + start, hash_at(demangled, n) - start);
+	return start;
+}
+
+char *symbol_plain(const char *demangled)
+{
+	size_t n = parameters_at(demangled), self = self_end(demangled), start;
+	char *plain;
+
+	/* "(anonymous namespace)::f" begins with what looks like parameters: a name can't be empty. */
+	if (!n)
+		n = strlen(demangled);
+	start = self ? 1 : name_at(demangled, n);
+	plain = strndup(demangled + start, hash_at(demangled, n) - start);
+	if (plain && self)
+		memmove(plain + self - 1, plain + self, strlen(plain + self) + 1);
+	return plain;
 }
 
 bool symbol_pattern_match_readable(const struct symbol_pattern *p, const char *demangled)

@@ -3,7 +3,7 @@
 # BuildKit's solver, in buildkitd and inside dockerd (there below a vendor/ folder, which needs no mention). Arguments
 # are stated as far as they have been the same from Docker 20.10 to today.
 about = BuildKit in buildkitd and dockerd: solves, operations, single flight, container executions
-tried = dockerd 20.10.24 (Debian 12, Go 1.19, stripped PIE): symbols and exits; buildkitd: not for want of it in Debian 12
+tried = dockerd 20.10.24 building (Debian 12, Go 1.19, stripped PIE); not on buildkitd, which Debian 12 does not have
 file = program
 language = go
 
@@ -75,4 +75,3 @@ key = flight:{call}
 symbol = github.com/moby/buildkit/util/flightcontrol.(*call*).wait
 args = call ptr
 target = flight:{call}
-reason = singleflight

@@ -4,7 +4,7 @@
 # known, else in PyEval_RestoreThread, which all that return from a blocking call go through; a thread that gave way in
 # the middle of Python code then isn't seen waiting. Markers are there in Debian's builds.
 about = CPython: the global interpreter lock, garbage collection, imports
-tried = CPython 3.11.2 (Debian 12, static), 3.12.1 and 3.13.0 (shared, with symbols)
+tried = CPython 3.11.2 (Debian 12) and 3.12.1 (shared library, with symbols)
 file = python | python2.* | python3* | libpython*
 language = native
 
@@ -14,6 +14,15 @@ symbol = PyEval_RestoreThread
 first = yes
 resource = GIL
 wait_kind = gil
+
+# A thread that gives way when asked to waits here for another one to take the lock.
+[wait gil.handover]
+symbol = drop_gil
+resource = GIL handover
+reason = sync
+wait_kind = gil
+contended = yes
+optional = yes
 
 [op gc]
 usdt = python:gc__start

@@ -3,8 +3,8 @@
 # Rust's standard library waits for futexes in functions of its own, which are called only when a lock is taken; their
 # modules have moved between releases. A stripped program has no names for them: there the system calls alone tell.
 # Condvar::wait and thread::park are inlined by the compiler in many programs: the notes tell how often.
-about = Rust's std: mutexes, rwlocks, condition variables, Once
-tried = rustc 1.95 (x86_64-unknown-linux-gnu), debug and release
+about = Rust's std: mutexes, rwlocks, condition variables, parked threads
+tried = rustc 1.95, debug and release, not stripped
 file = program | *.so*
 language = native
 
@@ -38,17 +38,12 @@ wait_kind = condvar
 contended = yes
 optional = yes
 
-[wait once]
-symbol = std::sys::*once::futex::Once::call
-args = once ptr
-resource = once:{once}
-reason = sync
-wait_kind = once
-contended = yes
-optional = yes
-
+# Channels wait so.
 [wait park]
+symbol = std::thread::*Thread::park
+symbol = std::thread::*Thread::park_timeout
 symbol = std::thread::park
+symbol = std::thread::park_timeout
 reason = sync
 wait_kind = park
 contended = yes
