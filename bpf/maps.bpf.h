@@ -330,6 +330,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct site_scratch);
 } site_scratches SEC(".maps");
+/* Empty: see stack_own(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_programs SEC(".maps");
 /* Which of these, and of scratches from SCRATCH_SITE on, are in use. */
 struct site_claims {
 	__u32 busy[SITE_SLOTS];

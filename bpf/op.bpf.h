@@ -26,6 +26,9 @@ static __always_inline void value_copy(struct wcbpf_value *v, void *bytes, __u64
 	__u8 next;
 	long got;
 
+	barrier_var(n); /* or 5.10 does not see at the calls that it is bounded */
+	if (n > WCBPF_VALUE_BYTES_MAX)
+		return;
 	if (v->type == WCBPF_VALUE_STRING) {
 		/* the NUL lies in the room behind the value, as does a last byte that is cut off */
 		got = bpf_probe_read_user_str(bytes, n + 1, (void *)at);
@@ -66,6 +69,15 @@ static __always_inline __u64 number_extend(__u64 v, __u32 bytes, bool is_signed)
 	return is_signed ? (__u64)((__s64)(v << (shift & 63)) >> (shift & 63)) : v << (shift & 63) >> (shift & 63);
 }
 
+/* n bytes of a number, at most 8. */
+static __always_inline long number_read(__u64 *to, __u64 n, __u64 at)
+{
+	barrier_var(n); /* as above */
+	if (n > sizeof(*to))
+		return -1;
+	return bpf_probe_read_user(to, n, (void *)at);
+}
+
 /* Fills v and the bytes behind it, from address or number `at`. */
 static __always_inline void value_fill(struct site_scratch *o, const struct wcbpf_fetch *f, struct wcbpf_value *v, __u64 at)
 {
@@ -78,7 +90,7 @@ static __always_inline void value_fill(struct site_scratch *o, const struct wcbp
 	switch (f->type) {
 	case WCBPF_VALUE_UINT:
 	case WCBPF_VALUE_INT:
-		if (f->memory && bpf_probe_read_user(&pair[0], n < 8 ? n : 8, (void *)(at + f->last))) {
+		if (f->memory && number_read(&pair[0], n, at + f->last)) {
 			v->error = 1;
 			return;
 		}

@@ -9,6 +9,17 @@
 #include "userstack.bpf.h"
 
 /*
+ * From 6.13 on (e00931c02568) programs of this type have one stack a CPU, not that of the thread they run in. But here one
+ * may be preempted, and another thread's runs on the same stack: registers that were saved there are the other's. A
+ * program with a tail call keeps the thread's stack, also if the call is never made.
+ */
+static __always_inline void stack_own(void *ctx)
+{
+	if (rt.never)
+		bpf_tail_call(ctx, &no_programs, 0);
+}
+
+/*
  * A slot of this CPU's, -1: all are in use. Without atomic (they came with 5.12,
  * 5ca419f2864a) the programs can't be preempted: one slot is enough.
  */

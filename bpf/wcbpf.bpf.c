@@ -277,6 +277,7 @@ int site_multi(struct regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
+	stack_own(ctx);
 	on_site(ctx, cookie, cookie >> 32, true, true);
 	return 0;
 }
@@ -286,6 +287,7 @@ int site_cookie(struct regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
+	stack_own(ctx);
 	on_site(ctx, cookie, cookie >> 32, true, true);
 	return 0;
 }
@@ -296,6 +298,7 @@ int site_address(struct regs *ctx)
 	struct wcbpf_address key = { .address = REGS_IP(ctx), .tgid = ns_tgid((void *)bpf_get_current_task()) };
 	struct wcbpf_sites_at *at = bpf_map_lookup_elem(&sites_at, &key);
 
+	stack_own(ctx); /* not on kernels that need this one, but it can be asked for on others */
 	for (int i = 0; at && i < WCBPF_SITES_AT_MAX; i++) {
 		if (!at->site[i])
 			break;

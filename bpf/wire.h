@@ -716,7 +716,8 @@ struct wcbpf_rt {
 	__u32 fork_wakes;  /* userspace hears at once of new processes: it has to attach probes to them */
 	/* which goroutines an iteration closes: of this process, with programs before this exec (0: all), at that time */
 	__u32 go_close_flags;
-	__u32 go_close_tgid, pad; /* 0: of all */
+	__u32 go_close_tgid; /* 0: of all */
+	__u32 never;	     /* 0, always: for what the verifier is to believe may happen */
 	__u64 go_close_exec_id, go_close_ns;
 };
 

@@ -513,6 +513,8 @@ struct capture *capture_free(struct capture *c)
 		free(c->lines[i]);
 	for (size_t i = 0; i < c->caveat_n; i++)
 		free(c->caveats[i]);
+	for (size_t i = 0; i < c->note_n; i++)
+		free(c->notes[i]);
 	free(c);
 	return NULL;
 }

@@ -74,6 +74,8 @@ struct model *capture_model(struct capture *c);
 const char *const *capture_diagnostics(const struct capture *c);
 /* Lines about choke points that were asked for and are missing or incomplete (NULL-terminated). */
 const char *const *capture_caveats(const struct capture *c);
+/* Likewise what is good to know of them. */
+const char *const *capture_notes(const struct capture *c);
 /* A choke point, after capture_stop(). */
 struct capture_point {
 	const char *name, *path;

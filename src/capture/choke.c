@@ -125,11 +125,13 @@ static void on_tell(void *arg, bool caveat, const char *text)
 {
 	struct capture *c = arg;
 
-	capture_line_add(c, text);
 	if (!caveat) {
 		log_info("%s", text);
+		if (c->note_n < CAPTURE_LINES_MAX)
+			c->notes[c->note_n++] = strdup(text);
 		return;
 	}
+	capture_line_add(c, text);
 	if (c->caveat_n < CAPTURE_LINES_MAX)
 		c->caveats[c->caveat_n++] = strdup(text);
 	if (c->caveat_n <= WARNINGS_MAX)
@@ -144,13 +146,20 @@ static int event_ignore(void *arg, const struct wcbpf_head *e)
 	return 0;
 }
 
+static bool is_traced(void *arg, uint32_t pid)
+{
+	struct capture *c = arg;
+
+	return c->options.scope == CAPTURE_ALL || map_get(c->known, pid, NULL) || programs_traces(c->programs, pid);
+}
+
 int choke_open(struct capture *c)
 {
 	struct site_fds fds;
 	struct probing_options o = { .set = c->options.probes, .fds = &fds, .maps = c->maps,
 				     .stacks = c->options.user_stacks != WCBPF_USTACK_NONE,
-				     .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
-				     .wake_fd = c->wake_fd, .is_traced = feed_is_wanted, .point = on_point, .go = on_go,
+				     .inherit = c->options.inherit, .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
+				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go,
 				     .tell = on_tell, .arg = c };
 	int err;
 
@@ -174,6 +183,11 @@ int choke_open(struct capture *c)
 const char *const *capture_caveats(const struct capture *c)
 {
 	return (const char *const *)c->caveats;
+}
+
+const char *const *capture_notes(const struct capture *c)
+{
+	return (const char *const *)c->notes;
 }
 
 int capture_points(const struct capture *c, struct capture_point **ret, size_t *ret_n)

@@ -24,6 +24,7 @@
 
 #define NOW (UINT64_MAX - 1) /* what is mapped as far as is known */
 #define EVERYONE 0u	     /* the pid that stands for all */
+#define ANCESTORS_MAX 24
 #define WAIT_POLL_NS 500000
 #define LINKER_NICE 0 /* who appears is to be probed at once */
 #define OTHERS_NICE 2
@@ -144,6 +145,21 @@ static int file_get(struct probing *p, const struct proc_file *source, bool prog
 	return 0;
 }
 
+/* A process that is traced, or will be for its parents' sake. */
+static bool is_ours(const struct probing *p, uint32_t pid)
+{
+	struct proc_stat stat;
+
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		if (p->o.is_traced(p->o.arg, pid) || map_get(p->processes, pid, NULL))
+			return true;
+		if (!p->o.inherit || proc_stat_read(pid, &stat) || stat.ppid <= 1)
+			return false;
+		pid = stat.ppid;
+	}
+	return false;
+}
+
 /* Does somebody run that file who is not traced? */
 static bool strangers_run(const struct probing *p, const struct probed_file *file)
 {
@@ -161,10 +177,10 @@ static bool strangers_run(const struct probing *p, const struct probed_file *fil
 		char path[64];
 		uint32_t pid;
 
-		if (parse_u32(d->d_name, &pid) || p->o.is_traced(p->o.arg, pid) || map_get(p->processes, pid, NULL))
+		if (parse_u32(d->d_name, &pid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-		found = !stat(path, &theirs) && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+		found = !stat(path, &theirs) && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino && !is_ours(p, pid);
 	}
 	closedir(proc);
 	return found;
@@ -509,7 +525,7 @@ static void missing_tell(struct probing *p)
 static void late_tell(struct probing *p)
 {
 	if (p->late_n)
-		probing_tell(p, false, "choke points were attached to %zu files of processes that ran already, up to %llu us after "
+		probing_tell(p, true, "choke points were attached to %zu files of processes that ran already, up to %llu us after "
 			     "they had been mapped: what was called before is not seen", p->late_n,
 			     (unsigned long long)(p->late_max_ns / 1000));
 }

@@ -22,6 +22,7 @@ struct probing_options {
 	enum site_how how;
 	const struct proc_maps *maps;
 	bool stacks;	     /* user stacks are taken: of goroutines that park, too */
+	bool inherit;	     /* children are traced, too */
 	bool all;	     /* everything on this host is traced */
 	double overhead_max; /* of a CPU; 0: no limit */
 	int wake_fd;	     /* written when there is something for probing_update() */

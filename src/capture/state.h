@@ -27,6 +27,8 @@ struct capture {
 	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
 	struct probing *probing; /* NULL: no choke points */
 	char *caveats[CAPTURE_LINES_MAX + 1]; /* of choke points: what was asked for and is missing */
+	char *notes[CAPTURE_LINES_MAX + 1]; /* likewise: good to know */
+	size_t note_n;
 	size_t caveat_n;
 	struct map *go_functions; /* start_pc and process of goroutines whose function was told */
 	struct owners *owners;

@@ -100,6 +100,7 @@ static void points_set(struct facts *f, const struct capture *c)
 		return;
 	f->output.has_points = true;
 	f->output.point_caveats = capture_caveats(c);
+	f->output.point_notes = capture_notes(c);
 	capture_point_costs(c, &f->output.hit_ns, &f->output.stepped_hit_ns, &f->output.value_ns);
 	f->points = r == 0 ? calloc(n + 1, sizeof(*f->points)) : NULL;
 	for (size_t i = 0; f->points && i < n; i++)

@@ -46,6 +46,7 @@ struct output_facts {
 	const struct output_point *points;
 	size_t point_n;
 	const char *const *point_caveats; /* NULL-terminated: what was asked for and is missing */
+	const char *const *point_notes;	  /* likewise what is good to know */
 	uint64_t hit_ns, stepped_hit_ns, value_ns; /* what a hit costs, and a value more; 0: not measured */
 	double overhead_max;	    /* of a CPU; 0: no limit */
 	bool gzip;		    /* wcprof.ndjson.gz */

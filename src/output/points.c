@@ -29,6 +29,15 @@ static void kv_known(struct json *j, const char *key, uint64_t v)
 		json_null(j);
 }
 
+static void write_lines(struct json *j, const char *key, const char *const *lines)
+{
+	json_key(j, key);
+	json_begin_array(j);
+	for (; lines && *lines; lines++)
+		json_string(j, *lines);
+	json_end_array(j);
+}
+
 void points_write(struct json *j, const struct output_facts *f)
 {
 	uint64_t total_ns = 0;
@@ -53,11 +62,8 @@ void points_write(struct json *j, const struct output_facts *f)
 	for (size_t i = 0; i < f->point_n; i++)
 		write_point(j, &f->points[i]);
 	json_end_array(j);
-	json_key(j, "caveats");
-	json_begin_array(j);
-	for (const char *const *line = f->point_caveats; line && *line; line++)
-		json_string(j, *line);
-	json_end_array(j);
+	write_lines(j, "caveats", f->point_caveats);
+	write_lines(j, "notes", f->point_notes);
 	json_end_object(j);
 }
 

@@ -239,6 +239,11 @@ const char *const *capture_caveats(const struct capture *c)
 	return none;
 }
 
+const char *const *capture_notes(const struct capture *c)
+{
+	return capture_caveats(c);
+}
+
 int capture_points(const struct capture *c, struct capture_point **ret, size_t *ret_n)
 {
 	(void)c, (void)ret, (void)ret_n;

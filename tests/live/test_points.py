@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+"""Choke points: every call is counted, in threads, children, programs and libraries that come later; nothing stays
+behind; what costs too much goes. The workload counts its own calls."""
+import os
+import re
+import signal
+
+from live import check, tracer_programs
+
+WORK = 'probed_work class=work ident={$arg2:string}'
+LIBRARY = 'libprobed-lib.so:probed_library class=library'
+NO_LIMIT = ('--max-overhead', '0')
+
+
+def calls_of(text):
+    """What the workload, and each program that it started, says of its own calls."""
+    found = re.findall(r'^calls probed_work=(\d+) probed_library=(\d+)$', text, re.M)
+    check(found, 'the workload told no number: %r', text[-200:])
+    return sum(int(a) for a, _ in found), sum(int(b) for _, b in found)
+
+
+def hits(rec, name):
+    points = [p for p in rec.summary['choke_points']['points'] if p['name'] == name]
+    check(points, 'no point %s: %s', name, rec.summary['choke_points'])
+    return sum(p['entries'] for p in points), sum(p['exits'] for p in points)
+
+
+def counted(live, line, *options, which=0, name='probed_work', **kw):
+    """Records the workload; each call is an entry and an exit, each entry an op."""
+    rec = live.record(live.work(line), *NO_LIMIT, *options, **kw)
+    want = calls_of(rec.out)[which]
+    check(hits(rec, name) == (want, want), '%s: hits %s of %d calls; %s', line, hits(rec, name), want,
+          rec.summary['choke_points']['caveats'])
+    i = rec.integrity
+    check(i['ops'] == 2 * want and i['ops'] == i['recorded_ops'] + i['lost_ops'], '%d calls: %s', want, i)
+    check(not i['unmatched_exits'] and not i['unwound_ops'], 'ops that did not end: %s', i)
+    return rec, want
+
+
+def test_threads(live):
+    """Four threads, 100,000 calls."""
+    rec, want = counted(live, 'probed threads 4 25000', '-e', WORK)
+    check(want == 100000, '%d calls', want)
+    costs = rec.summary['choke_points']
+    live.figure('a hit costs %s ns, single-stepped %s ns, a value %s ns', costs['hit_ns'], costs['single_stepped_hit_ns'],
+                costs['value_ns'])
+
+
+def by_events(live, how):
+    os.environ['WCBPF_UPROBES'] = how
+    try:
+        counted(live, 'probed threads 4 2000', '-e', WORK, lossy=True)
+    finally:
+        del os.environ['WCBPF_UPROBES']
+
+
+def test_perf_events(live):
+    """Without uprobe_multi, as before Linux 6.6: a perf event each."""
+    by_events(live, 'cookie')
+
+
+def test_forked_children(live):
+    """Children that run no other program have the probes of their parent's from their first instruction."""
+    counted(live, 'probed forks 8 500', '-e', WORK)
+
+
+def test_executed_children(live):
+    """Children that run the same program anew, for some ms."""
+    counted(live, 'probed execs 8 500', '-e', WORK)
+
+
+def test_library_loaded_later(live):
+    """A library that comes by dlopen, and children that have it from their parent: each process has a link of its own."""
+    rec, _ = counted(live, 'probed library 4 500 700', '-e', LIBRARY, which=1, name='probed_library', lossy=True)
+    told = [c for c in rec.summary['choke_points']['caveats'] if 'ran already' in c]
+    check(told, 'attached when the library was there, and not told: %s', rec.summary['choke_points']['caveats'])
+
+
+def test_strangers(live):
+    """Somebody else runs the same program: it is probed in the traced process alone, and the stranger's calls are not there."""
+    other = live.spawn(live.work('probed until'))
+    live.until('runs', lambda: live.text(other))
+    counted(live, 'probed threads 2 1000', '-e', WORK)
+    other.send_signal(signal.SIGTERM)
+    check(live.wait(other, 10) == 0, 'the other ended with %s', other.returncode)
+
+
+def test_attach_many_times(live):
+    """Attached and detached under load: the target's output and end are as without. WCBPF_ATTACHES=200 for the long run."""
+    rounds = int(os.environ.get('WCBPF_ATTACHES', '4'))
+    p = live.spawn(live.work('probed until'))
+    live.until('runs', lambda: live.text(p))
+    for _ in range(rounds):
+        rec = live.attach('-p', str(p.pid), '-d', '100ms', *NO_LIMIT, '-e', WORK, lossy=True)
+        entries, exits = hits(rec, 'probed_work')
+        check(entries > 100 and abs(entries - exits) <= 4, '%d entries, %d exits', entries, exits)
+    p.send_signal(signal.SIGTERM)
+    check(live.wait(p, 10) == 0, 'the target ended with %s', p.returncode)
+    lines = live.text(p).split('\n')
+    n = int(lines[-3].split()[1])
+    check(lines[:n] == [str(i) for i in range(n)], 'the output of the target has changed')
+
+
+def test_killed(live):
+    """C50: nothing of a killed wcbpf stays, and the target runs on."""
+    before = tracer_programs()
+    p = live.spawn(live.work('probed until'))
+    live.until('runs', lambda: live.text(p))
+    a = live.attach_start('-p', str(p.pid), *NO_LIMIT, '-e', WORK)
+    live.started(a)
+    a.send_signal(signal.SIGKILL)
+    live.wait(a, 20)
+    live.nothing_left(before)
+    said = live.text(p)
+    live.until('runs on', lambda: len(live.text(p)) > len(said))
+    p.send_signal(signal.SIGTERM)
+    check(live.wait(p, 10) == 0, 'the target ended with %s', p.returncode)
+    calls_of(live.text(p))
+    for path in ('/sys/kernel/tracing/uprobe_events', '/sys/kernel/debug/tracing/uprobe_events'):
+        if os.path.exists(path):
+            with open(path) as f:
+                check('wcbpf' not in f.read(), 'left in %s', path)
+
+
+def test_budget(live):
+    """A probe that takes more of a CPU than is allowed is detached, which is said everywhere; the program goes on."""
+    rec = live.record(live.work('probed threads 2 1500000'), '--max-overhead', '2%', '-e', WORK, lossy=True)
+    point = [p for p in rec.summary['choke_points']['points'] if p['name'] == 'probed_work'][0]
+    want = calls_of(rec.out)[0]
+    check(point['detached_ns'], 'not detached: %s', point)
+    check(0 < point['entries'] < want, '%d hits of %d calls', point['entries'], want)
+    told = rec.header['wcbpf'].get('detached_probes')
+    check(told and told[0]['name'] == 'probed_work' and told[0]['at_ns'] == point['detached_ns'], 'the dump says %s', told)
+    check(any('was detached' in x for x in rec.summary['choke_points']['caveats']), 'no caveat')
+    check('was detached' in rec.diagnostics and 'was detached' in rec.err, 'not said: %s', rec.diagnostics)
+    live.figure('detached after %.0f ms and %d calls', point['detached_ns'] / 1e6, point['entries'])
+
+
+def test_few_files(live):
+    """C48: 24 open files are enough, or it says what to do."""
+    rec = live.record(live.work('probed threads 2 100'), *NO_LIMIT, '-e', WORK, rc=None, strict=False, lossy=True,
+                      wrap=('prlimit', '--nofile=24:24', 'setpriv', '--bounding-set=-sys_resource',
+                            '--inh-caps=-sys_resource') if os.path.exists('/usr/bin/setpriv') else ())
+    if rec.rc == 0:
+        check(hits(rec, 'probed_work') == (200, 200), 'hits %s', hits(rec, 'probed_work'))
+    else:
+        check('ulimit -n' in rec.err, 'status %s: %s', rec.rc, rec.err[-300:])
+
+
+def test_nothing_to_probe(live):
+    """A function that isn't there is told; it is no failure of the command."""
+    rec = live.record(live.work('probed threads 1 10'), '-e', 'no_such_function_anywhere', lossy=True)
+    check(any('no_such_function_anywhere' in x for x in rec.summary['choke_points']['caveats']), '%s',
+          rec.summary['choke_points'])
+
+
+def test_dry_run(live):
+    rc, out, err = live.run([live.wcbpf, 'record', '--dry-run', '-e', WORK, '--', *live.work('probed threads 1 10')])
+    check(rc == 0 and 'probed_work' in out and 'calls ' not in out, 'status %s: %s %s', rc, out[-200:], err[-200:])
