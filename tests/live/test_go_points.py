@@ -102,7 +102,7 @@ def waits(live, rec):
         check(w.reason == reason and (not word or w.kind == word), '%s: reason %s, kind %s', kind, w.reason, w.kind)
         check(start - 100000 <= w.start <= start + live.slack_ns and end - live.slack_ns <= w.end <= end + 100000,
               '%s: [%d, %d], the program says [%d, %d]', kind, w.start, w.end, start, end)
-        check(w.waker_goid == (waker if by_goroutine else None), '%s: woken by goroutine %s, not %s', kind, w.waker_goid,
+        check(w.waker_goid == (waker if by_goroutine else 0), '%s: woken by goroutine %s, not %s', kind, w.waker_goid,
               waker if by_goroutine else 'any')
         if kind == 'sleep':
             check(w.ctx == 'timer', 'sleep: woken by %s', w.ctx)
