@@ -16,7 +16,7 @@ static void integrity_fill(struct capture *c)
 	uint64_t n[WCBPF_CNT_MAX];
 
 	programs_counts(c->programs, n);
-	i->attempted += n[WCBPF_CNT_INTERVALS]; /* those of goroutines came before */
+	i->attempted += n[WCBPF_CNT_INTERVALS];
 	i->below_min = n[WCBPF_CNT_BELOW_MIN];
 	i->lost_ring_full = n[WCBPF_CNT_LOST_RING_FULL];
 	i->lost_clock_back += n[WCBPF_CNT_CLOCK_BACK];

@@ -337,8 +337,6 @@ int feed_goroutine(void *arg, const struct wcbpf_head *e)
 {
 	struct capture *c = arg;
 	struct wcbpf_go_interval interval;
-	struct model_integrity *i = &c->model->integrity;
-	uint64_t lost = i->lost_go_events;
 	int err;
 
 	if (e->size != sizeof(interval))
@@ -349,11 +347,8 @@ int feed_goroutine(void *arg, const struct wcbpf_head *e)
 		err = resolve_use(c->resolve, interval.wake_ns, &interval.waker_ustack_id);
 	if (err)
 		return err;
-	/* those that did not come, or can't be used, are in lost_go_events */
-	err = assemble_event(c->assemble, &interval.head);
-	if (!err && i->lost_go_events == lost)
-		i->attempted++;
-	return err == -ENOMEM ? err : 0;
+	/* No interval of a thread: not among those attempted. One that can't be used is in lost_go_events. */
+	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* A goroutine comes: its function has a name, told once. */
