@@ -88,7 +88,7 @@ int cfa_at(struct cfa_rules *r, uint64_t vaddr, struct cfa *ret)
 	return eh_frame_cfa(r->cfi, vaddr, ret);
 }
 
-bool cfa_extent(const struct cfa_rules *r, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+static const struct extent *find_extent(const struct cfa_rules *r, uint64_t vaddr)
 {
 	size_t lo = 0, hi = r->extent_n;
 
@@ -100,9 +100,23 @@ bool cfa_extent(const struct cfa_rules *r, uint64_t vaddr, uint64_t *ret_start, 
 		else
 			hi = mid;
 	}
-	if (!lo || vaddr >= r->extents[lo - 1].end)
+	return lo && vaddr < r->extents[lo - 1].end ? &r->extents[lo - 1] : NULL;
+}
+
+bool cfa_extent(const struct cfa_rules *r, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct extent *e = find_extent(r, vaddr);
+
+	if (!e)
 		return false;
-	*ret_start = r->extents[lo - 1].start;
-	*ret_end = r->extents[lo - 1].end;
+	*ret_start = e->start;
+	*ret_end = e->end;
 	return true;
+}
+
+bool cfa_lands(const struct cfa_rules *r, uint64_t vaddr, bool other)
+{
+	const struct extent *e = find_extent(r, vaddr);
+
+	return e ? e->lands : other;
 }

@@ -19,6 +19,8 @@ struct cfa_rules *cfa_rules_free(struct cfa_rules *r);
 int cfa_at(struct cfa_rules *r, uint64_t vaddr, struct cfa *ret);
 /* What .eh_frame has as one piece of code around vaddr. */
 bool cfa_extent(const struct cfa_rules *r, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
+/* May exceptions make the code at vaddr go on elsewhere in it? Where nothing tells, other is the answer. */
+bool cfa_lands(const struct cfa_rules *r, uint64_t vaddr, bool other);
 /* The CFA of a function's first instruction: of where it is called, and where it can return. */
 static inline bool cfa_is_at_entry(const struct cfa *c)
 {

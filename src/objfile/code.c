@@ -92,11 +92,13 @@ int objfile_code_scan(struct objfile_code *c, uint64_t vaddr, uint64_t size, uin
 	uint64_t end = 0;
 	int err = find_end(c, vaddr, size, &end, ret_why);
 
-	if (!err)
-		err = flow_add_part(&f, vaddr, end, ret_why);
 	if (err)
 		return err;
-	err = find_exits(&f, vaddr, &scan);
+	err = flow_add_part(&f, vaddr, end, &scan.why_not);
+	if (!err)
+		err = find_exits(&f, vaddr, &scan);
+	else if (!f.part_n)
+		return why(ret_why, err, "%s", scan.why_not.text);
 	if (err && err != -ENOTSUP && err != -EBADMSG)
 		return err;
 	scan.exits_known = !err;

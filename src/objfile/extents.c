@@ -37,11 +37,16 @@ static size_t encoded_len(uint8_t encoding)
 	return 0;
 }
 
-/* The encoding of addresses in a CIE's FDEs. */
-static int cie_encoding(const Dwarf_CIE *cie, uint8_t *ret)
+/* The encodings in a CIE's FDEs: of addresses, and of where landing places are told (DW_EH_PE_omit: they aren't). */
+struct encodings {
+	uint8_t address, landing;
+};
+
+static int cie_encodings(const Dwarf_CIE *cie, struct encodings *ret)
 {
 	const char *augmentation = cie->augmentation;
-	uint8_t encoding = DW_EH_PE_absptr, skipped;
+	struct encodings e = { DW_EH_PE_absptr, DW_EH_PE_omit };
+	uint8_t skipped;
 	struct bytes b;
 	int err = 0;
 
@@ -53,7 +58,7 @@ static int cie_encoding(const Dwarf_CIE *cie, uint8_t *ret)
 		case 'z': case 'S': case 'B':
 			break;
 		case 'L':
-			err = bytes_skip(&b, 1);
+			err = bytes_u8(&b, &e.landing);
 			break;
 		case 'P':
 			err = bytes_u8(&b, &skipped);
@@ -61,14 +66,14 @@ static int cie_encoding(const Dwarf_CIE *cie, uint8_t *ret)
 				err = encoded_len(skipped) ? bytes_skip(&b, encoded_len(skipped)) : -EBADMSG;
 			break;
 		case 'R':
-			err = bytes_u8(&b, &encoding);
+			err = bytes_u8(&b, &e.address);
 			break;
 		default:
 			return -EBADMSG;
 		}
 	}
 	if (!err)
-		*ret = encoding;
+		*ret = e;
 	return err;
 }
 
@@ -85,11 +90,20 @@ static int read_encoded(struct bytes *b, uint8_t encoding, uint64_t *ret)
 	return err;
 }
 
+/* Behind the addresses of an FDE: the length of what follows, and where its landing places are told; 0: it has none. */
+static bool fde_lands(struct bytes *b, const struct encodings *e)
+{
+	uint64_t n, at;
+
+	return e->landing != DW_EH_PE_omit && encoded_len(e->landing) && !bytes_uleb(b, &n) &&
+	       n >= encoded_len(e->landing) && !read_encoded(b, e->landing, &at) && at;
+}
+
 /* place: the address of fde->start. */
-static int fde_extent(const Dwarf_FDE *fde, uint8_t encoding, uint64_t place, struct extent *ret)
+static int fde_extent(const Dwarf_FDE *fde, const struct encodings *encodings, uint64_t place, struct extent *ret)
 {
 	struct bytes b = bytes_init(fde->start, (size_t)(fde->end - fde->start));
-	uint8_t base = encoding & 0x70;
+	uint8_t encoding = encodings->address, base = encoding & 0x70;
 	uint64_t start, len;
 	int err;
 
@@ -106,6 +120,7 @@ static int fde_extent(const Dwarf_FDE *fde, uint8_t encoding, uint64_t place, st
 	if (!len || len > INT64_MAX || __builtin_add_overflow(start, len, &ret->end))
 		return -EBADMSG;
 	ret->start = start;
+	ret->lands = fde_lands(&b, encodings);
 	return 0;
 }
 
@@ -114,7 +129,7 @@ static int read_entries(const GElf_Ehdr *ehdr, Elf_Data *data, uint64_t addr, st
 	const unsigned char *ident = ehdr->e_ident;
 	Dwarf_Off offset = 0, next = 0, cie_offset = (Dwarf_Off)-1;
 	Dwarf_CFI_Entry entry, cie;
-	uint8_t encoding = DW_EH_PE_omit;
+	struct encodings encodings = { DW_EH_PE_omit, DW_EH_PE_omit };
 	int r;
 
 	for (; (r = dwarf_next_cfi(ident, data, true, offset, &next, &entry)) != 1 && next > offset; offset = next) {
@@ -125,14 +140,14 @@ static int read_entries(const GElf_Ehdr *ehdr, Elf_Data *data, uint64_t addr, st
 			continue;
 		if (entry.fde.CIE_pointer != cie_offset) {
 			cie_offset = entry.fde.CIE_pointer;
-			encoding = DW_EH_PE_omit;
+			encodings.address = DW_EH_PE_omit;
 			if (cie_offset >= data->d_size ||
 			    dwarf_next_cfi(ident, data, true, cie_offset, &unused, &cie) ||
-			    !dwarf_cfi_cie_p(&cie) || cie_encoding(&cie.cie, &encoding))
-				encoding = DW_EH_PE_omit;
+			    !dwarf_cfi_cie_p(&cie) || cie_encodings(&cie.cie, &encodings))
+				encodings.address = DW_EH_PE_omit;
 		}
-		if (encoding == DW_EH_PE_omit ||
-		    fde_extent(&entry.fde, encoding, addr + (uint64_t)(entry.fde.start - (uint8_t *)data->d_buf), &e))
+		if (encodings.address == DW_EH_PE_omit ||
+		    fde_extent(&entry.fde, &encodings, addr + (uint64_t)(entry.fde.start - (uint8_t *)data->d_buf), &e))
 			continue;
 		if (VEC_RESERVE(all->v, all->cap, all->n + 1) < 0)
 			return -ENOMEM;

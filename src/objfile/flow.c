@@ -75,6 +75,12 @@ int flow_add_part(struct flow *f, uint64_t start, uint64_t end, struct objfile_w
 		    (unsigned long long)end);
 	if (!err)
 		err = decode_part(f, &part, ret_why);
+	/* What lies before is enough for an entry. */
+	if (err == -ENOTSUP && !f->part_n && part.n) {
+		part.end = f->v[f->n - 1].vaddr + f->v[f->n - 1].len;
+		f->parts[f->part_n++] = part;
+		return err;
+	}
 	if (err) {
 		f->n -= part.n;
 		free(part.bytes);
@@ -214,14 +220,37 @@ int flow_reach(struct flow *f)
 		todo_add(&t, landing);
 	while (t.n)
 		add_next(f, &t, t.v[--t.n]);
-	for (size_t i = 0; i < f->n; i++)
-		f->v[i].reached = t.seen[i] || f->computed || f->c->lands;
+	for (size_t p = 0; p < f->part_n; p++) {
+		const struct flow_part *part = &f->parts[p];
+		bool all = f->computed || cfa_lands(f->c->rules, part->start, f->c->lands);
+
+		for (size_t i = part->first; i < part->first + part->n; i++)
+			f->v[i].reached = t.seen[i] || all;
+	}
 	return 0;
 }
 
 static void add_target(void *arg, size_t to)
 {
 	todo_add(arg, to);
+}
+
+/*
+ * Where the jump at from may lead. If that can't be seen, it is not to the first instructions, up to index, when they
+ * have another frame. False: even that isn't known.
+ */
+static bool add_targets(const struct flow *f, struct todo *t, size_t from, size_t index)
+{
+	struct cfa here, there;
+
+	if (!table_targets(f, from, add_target, t))
+		return true;
+	if (cfa_at(f->c->rules, f->v[from].vaddr, &here) || cfa_at(f->c->rules, f->v[index].vaddr, &there) ||
+	    (here.reg == there.reg && here.off == there.off))
+		return false;
+	for (size_t i = index + 1; i < f->n; i++)
+		todo_add(t, i);
+	return true;
 }
 
 int flow_repeats(const struct flow *f, size_t index, bool grown)
@@ -233,12 +262,12 @@ int flow_repeats(const struct flow *f, size_t index, bool grown)
 		return err;
 	t.seen[0] = grown;
 	add_next(f, &t, index);
-	if (f->v[index].flow == FLOW_INDIRECT && f->computed && table_targets(f, index, add_target, &t))
+	if (f->v[index].flow == FLOW_INDIRECT && f->computed && !add_targets(f, &t, index, index))
 		return 1;
 	while (t.n && !t.seen[index]) {
 		size_t at = t.v[--t.n];
 
-		if (f->v[at].flow == FLOW_INDIRECT && f->computed && table_targets(f, at, add_target, &t))
+		if (f->v[at].flow == FLOW_INDIRECT && f->computed && !add_targets(f, &t, at, index))
 			return 1;
 		add_next(f, &t, at);
 	}

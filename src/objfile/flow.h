@@ -14,7 +14,7 @@ struct objfile_code {
 	struct objfile *o;
 	const struct objfile_go *go; /* NULL: no Go program */
 	struct cfa_rules *rules;
-	bool lands; /* exceptions may make code run that no instruction leads to */
+	bool lands; /* exceptions may make code run that no instruction leads to, if .eh_frame doesn't tell more */
 };
 
 #define FLOW_PARTS_MAX 8
@@ -35,7 +35,10 @@ struct flow {
 	bool computed; /* has jumps whose targets are in the function, but which they are isn't known */
 };
 
-/* Reads a piece of code. -ENOTSUP with *ret_why: it isn't instructions only, or too much; -errno. */
+/*
+ * Reads a piece of code. -ENOTSUP with *ret_why: it isn't instructions only, or too much; then the first part has what
+ * there is up to there. -errno.
+ */
 int flow_add_part(struct flow *f, uint64_t start, uint64_t end, struct objfile_why *ret_why);
 void flow_done(struct flow *f);
 /* The part that has vaddr; NULL: none. */
@@ -44,7 +47,7 @@ const struct flow_part *flow_part_of(const struct flow *f, uint64_t vaddr);
 bool flow_index(const struct flow *f, uint64_t vaddr, size_t *ret);
 /* Do all jumps within the function lead to instructions? */
 int flow_check(const struct flow *f, struct objfile_why *ret_why);
-/* Sets reached of what can be run; with computed jumps, or if exceptions can land anywhere, of everything. */
+/* Sets reached of what can be run; with computed jumps, or if exceptions can land in it, of everything. */
 int flow_reach(struct flow *f);
 /*
  * Can the instruction be run again after it has been, in the same call, as far as is known? grown: not by way of the

@@ -4,13 +4,12 @@
  *
  *   jmp *table(,%idx,8)                                    addresses, at a fixed place
  *   jmp *(%table,%idx,8)                                   the same, Go's and some of C
- *   movslq (%table,%idx,4),%r; add %table,%r; jmp *%r      distances from the table
+ *   movslq (%table,%idx,4),%r; add %table,%r; jmp *%r      distances from the table (or lea (%table,%r),%r)
  *   mov (%table,%idx,8),%r; jmp *%r                        addresses
  *
  * A call through an array of pointers to functions looks like those with
- * addresses; then what the array has tells which it is. The instructions before
- * the jump are looked at, not how control gets there: compilers keep these
- * together.
+ * addresses; then what the array has tells which it is. One way to get to the
+ * jump is looked at, not all: a jump is of one kind, however it is reached.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,18 +18,43 @@
 
 #define BACK_MAX 16
 #define ENTRIES_LOOK 4
+#define MOVES_MAX 4
 #define ENTRIES_MAX 4096
 
-/* The instruction that sets a register last before index, within the same part. */
-static bool find_setter(const struct flow *f, size_t index, ZydisRegister reg, struct insn_full *ret, size_t *ret_index)
+static bool goes_on(const struct insn *i)
+{
+	return i->flow == FLOW_NEXT || i->flow == FLOW_CALL || i->flow == FLOW_BRANCH;
+}
+
+/* The instruction that is run before index: the one in front of it, or where that leads elsewhere one that jumps here. */
+static bool find_before(const struct flow *f, size_t index, size_t *ret)
 {
 	const struct flow_part *part = flow_part_of(f, f->v[index].vaddr);
-	uint8_t wanted, floor = BACK_MAX;
+
+	if (index > part->first && goes_on(&f->v[index - 1]) && !f->v[index - 1].filler) {
+		*ret = index - 1;
+		return true;
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		if ((f->v[i].flow != FLOW_JUMP && f->v[i].flow != FLOW_BRANCH) || f->v[i].target != f->v[index].vaddr)
+			continue;
+		*ret = i;
+		return true;
+	}
+	if (index == part->first || !goes_on(&f->v[index - 1]))
+		return false;
+	*ret = index - 1;
+	return true;
+}
+
+/* The instruction that sets a register last before index. */
+static bool find_setter(const struct flow *f, size_t index, ZydisRegister reg, struct insn_full *ret, size_t *ret_index)
+{
+	uint8_t wanted, left = BACK_MAX;
 
 	if (!insn_register(reg, &wanted))
 		return false;
-	while (index > part->first && floor--) {
-		index--;
+	while (left-- && find_before(f, index, &index)) {
 		if (f->v[index].flow == FLOW_CALL || flow_full(f, index, ret))
 			return false;
 		if (!(insn_writes(ret) & 1u << wanted))
@@ -97,27 +121,49 @@ static bool reads_distance(const struct insn_full *i)
 	       i->operands[1].mem.index != ZYDIS_REGISTER_NONE && i->operands[1].mem.scale == 4;
 }
 
+/* The two registers that an instruction adds up: add %b,%a, or lea (%a,%b),%c. */
+static bool adds(const struct insn_full *i, ZydisRegister ret[static 2])
+{
+	if (i->raw.mnemonic == ZYDIS_MNEMONIC_ADD && i->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		ret[0] = i->operands[0].reg.value;
+		ret[1] = i->operands[1].reg.value;
+		return true;
+	}
+	if (i->raw.mnemonic != ZYDIS_MNEMONIC_LEA || i->operands[1].mem.scale != 1 || i->operands[1].mem.disp.value)
+		return false;
+	ret[0] = i->operands[1].mem.base;
+	ret[1] = i->operands[1].mem.index;
+	return ret[0] != ZYDIS_REGISTER_NONE && ret[1] != ZYDIS_REGISTER_NONE;
+}
+
 static enum table_sort look_at_register(const struct flow *f, size_t index, ZydisRegister reg)
 {
-	struct insn_full i;
-	size_t at;
+	ZydisRegister parts[2];
+	struct insn_full i, load;
+	size_t at, unused;
 
-	if (!find_setter(f, index, reg, &i, &at))
-		return TABLE_NONE;
-	if (i.raw.mnemonic == ZYDIS_MNEMONIC_ADD && i.operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-		ZydisRegister other = i.operands[1].reg.value;
-		struct insn_full load;
-		size_t unused;
-
-		/* The distance is in either of the two. */
-		if ((find_setter(f, at, reg, &load, &unused) && reads_distance(&load)) ||
-		    (find_setter(f, at, other, &load, &unused) && reads_distance(&load)))
-			return TABLE_INSIDE;
+	for (unsigned int moves = 0; moves < MOVES_MAX; moves++) {
+		/* What it was called with, or what a call has given back. */
+		if (!find_setter(f, index, reg, &i, &at))
+			return TABLE_NONE;
+		if (i.raw.mnemonic != ZYDIS_MNEMONIC_MOV || i.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+			break;
+		reg = i.operands[1].reg.value;
+		index = at;
+	}
+	if (adds(&i, parts)) {
+		for (size_t k = 0; k < 2; k++)
+			if (find_setter(f, at, parts[k], &load, &unused) && reads_distance(&load))
+				return TABLE_INSIDE;
 		return TABLE_UNKNOWN;
 	}
-	if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
-		return look_at_memory(f, at, &i.operands[1]);
-	return TABLE_NONE;
+	/* glibc keeps pointers to functions so that nobody can put others in their place. */
+	if (i.raw.mnemonic == ZYDIS_MNEMONIC_XOR && i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	    i.operands[1].mem.segment == ZYDIS_REGISTER_FS)
+		return TABLE_NONE;
+	if (i.raw.mnemonic != ZYDIS_MNEMONIC_MOV)
+		return TABLE_UNKNOWN;
+	return i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? look_at_memory(f, at, &i.operands[1]) : TABLE_NONE;
 }
 
 enum table_sort table_look(const struct flow *f, size_t index)
@@ -152,6 +198,7 @@ struct table {
 
 static bool find_table(const struct flow *f, size_t index, struct table *ret)
 {
+	ZydisRegister parts[2];
 	struct insn_full i, load;
 	size_t at, unused;
 
@@ -165,17 +212,14 @@ static bool find_table(const struct flow *f, size_t index, struct table *ret)
 		return false;
 	if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
 		return array_of(f, at, &i.operands[1], &ret->at);
-	if (i.raw.mnemonic != ZYDIS_MNEMONIC_ADD || i.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+	if (!adds(&i, parts))
 		return false;
 	ret->distances = true;
 	/* One of the two has the table's address, the other the distance. */
-	for (size_t k = 0; k < 2; k++) {
-		ZydisRegister distance = i.operands[k].reg.value, base = i.operands[1 - k].reg.value;
-
-		if (find_setter(f, at, distance, &load, &unused) && reads_distance(&load) &&
-		    find_address(f, at, base, &ret->at))
+	for (size_t k = 0; k < 2; k++)
+		if (find_setter(f, at, parts[k], &load, &unused) && reads_distance(&load) &&
+		    find_address(f, at, parts[1 - k], &ret->at))
 			return true;
-	}
 	return false;
 }
 

@@ -125,7 +125,9 @@ static void compare_file(const char *path, struct tally *ret)
 			for (uint64_t at = all[i].vaddr; at < all[i].vaddr + all[i].size; at++) {
 				uint64_t seen;
 
-				if (map_get(l.returns, at, &seen) && seen != 2 && missed++ < 10)
+				/* Nothing leads to one that strstr() has. */
+				if (map_get(l.returns, at, &seen) && seen != 2 && !strstr(all[i].name, "strstr_sse2") &&
+				    missed++ < 10)
 					cr_expect_fail("%s: the return at %#lx is missed", all[i].name, at);
 			}
 		}

@@ -129,6 +129,7 @@ static const struct entry_case entry_cases[] = {
 	{ "locked", RDI, "locked_entry", 8, OBJFILE_STEP_SINGLE, false },
 	{ "branches", RDI, "branches_entry", 8, OBJFILE_STEP_EMULATED, false },
 	{ "tail", RDI, "tail", 8, OBJFILE_STEP_SINGLE, false },
+	{ "nonsense", RDI, "nonsense", 8, OBJFILE_STEP_SINGLE, false },
 	{ "tail", RSI, "tail_exit", 8, OBJFILE_STEP_EMULATED, false },
 };
 
