@@ -37,6 +37,8 @@ struct objfile_types *objfile_types_free(struct objfile_types *t)
 int objfile_types_new(struct objfile *o, const struct objfile_search *where, size_t bytes_max, struct objfile_types **ret)
 {
 	_cleanup_(objfile_types_freep) struct objfile_types *t = calloc(1, sizeof(*t));
+	Elf *elf = objfile_elf(o);
+	GElf_Ehdr ehdr;
 	int err = t ? image_read(o, bytes_max, true, &t->image) : -ENOMEM;
 
 	if (!err)
@@ -45,6 +47,7 @@ int objfile_types_new(struct objfile *o, const struct objfile_search *where, siz
 		err = units_new(t->image.dwarf, &t->units);
 	if (err)
 		return err;
+	t->is_x86_64 = gelf_getehdr(elf, &ehdr) && ehdr.e_machine == EM_X86_64 && gelf_getclass(elf) == ELFCLASS64;
 	*ret = TAKE_PTR(t);
 	return 0;
 }
@@ -320,6 +323,8 @@ int objfile_types_value(struct objfile_types *t, uint64_t vaddr, const char *nam
 	Dwarf_Die type;
 	int err = f && p ? path_begin(text, &path, ret_why) : -ENOMEM;
 
+	if (!err && !t->is_x86_64)
+		err = why(ret_why, -ENOTSUP, "only how x86_64 hands over arguments is known");
 	if (!err)
 		err = find_function(t, vaddr, name, f, ret_why);
 	if (!err)

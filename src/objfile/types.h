@@ -14,6 +14,7 @@
 
 struct objfile_types {
 	struct image image, shared;
+	bool is_x86_64;
 	struct units *units;
 	struct strtab *names;	 /* of structures; NULL: not read yet */
 	struct map *definitions; /* id of a name -> offset of the entry that defines it */
