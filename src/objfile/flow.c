@@ -151,7 +151,7 @@ int flow_full(const struct flow *f, size_t index, struct insn_full *ret)
 
 int flow_spot(const struct flow *f, size_t index, const struct cfa *cfa, struct objfile_spot *ret)
 {
-	struct objfile_spot spot = { .cfa_reg = cfa->reg, .cfa_off = cfa->off };
+	struct objfile_spot spot = { .cfa_reg = cfa->reg, .cfa_off = cfa->off, .branch = f->v[index].condition };
 	struct insn_full i;
 	int err = flow_full(f, index, &i);
 

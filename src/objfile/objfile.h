@@ -286,6 +286,7 @@ enum objfile_step {
 	OBJFILE_STEP_SINGLE,   /* runs a copy of it under the single-step trap */
 };
 
+#define OBJFILE_ALWAYS (-1)
 /* An instruction. */
 struct objfile_spot {
 	uint64_t vaddr;
@@ -293,11 +294,11 @@ struct objfile_spot {
 	uint8_t step;	 /* enum objfile_step */
 	uint8_t cfa_reg; /* DWARF number, 7 or 6: when it is reached, CFA is cfa_reg + cfa_off */
 	bool repeats;	 /* reached more than once in some calls: again with the same CFA */
+	int8_t branch;	 /* a conditional jump: x86's number of its condition, 0 to 15; else OBJFILE_ALWAYS */
 	int32_t cfa_off;
 	char text[64];	 /* AT&T syntax */
 };
 
-#define OBJFILE_ALWAYS (-1)
 /* Where a function is left for good, to its caller or to a function that returns to it. */
 struct objfile_exit {
 	struct objfile_spot at;
@@ -328,7 +329,8 @@ struct objfile_code *objfile_code_free(struct objfile_code *c);
 /*
  * The function that begins at vaddr. size 0: not known, then what .eh_frame or Go's tables say. entry is the first
  * instruction that is emulated, past endbr64, before one of the registers needed is lost and before the code branches,
- * and if possible one that is reached once a call; if there is none, the first that is not endbr64.
+ * and if possible one that is reached once a call; if there is none, the first that is not endbr64. In Go code up to 1.20
+ * it mostly is the branch to where the stack is grown, which comes back to it: it is taken then, and not the second time.
  * -ENOTSUP with *ret_why: no instruction of it can be probed, or nothing tells where it ends; -EBADMSG, -errno.
  */
 int objfile_code_scan(struct objfile_code *c, uint64_t vaddr, uint64_t size, uint32_t needs, struct objfile_scan *ret,

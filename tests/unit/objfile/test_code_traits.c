@@ -224,6 +224,8 @@ Test(code_traits, conditions_and_targets)
 	fixture_begin(&f);
 	cr_assert_eq(scan(&f, "tail_if", 0, &s, &why), 0);
 	cr_expect_eq(s.exits[0].condition, 8); /* sign */
+	cr_expect_eq(s.exits[0].at.branch, 8);
+	cr_expect_eq(s.exits[1].at.branch, OBJFILE_ALWAYS);
 	cr_expect_eq(s.exits[0].target, mark(&f, "simple"));
 	cr_expect_eq(s.exits[1].condition, OBJFILE_ALWAYS);
 	objfile_scan_done(&s);

@@ -70,6 +70,9 @@ static void count_calls(const char *program, const char *function, struct calls 
 		} else if (ret->open && stack[ret->open - 1] == depth) {
 			ret->again++;
 			cr_expect(scan.entry.repeats, "%s", function);
+			/* The first time it led to where the stack is grown. */
+			cr_expect(scan.entry.branch != OBJFILE_ALWAYS && !target_condition(&t, scan.entry.branch), "%s: %s",
+				  function, scan.entry.text);
 		} else {
 			cr_assert_lt(ret->open, (size_t)DEPTH_MAX);
 			stack[ret->open++] = depth;
