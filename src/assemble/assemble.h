@@ -158,7 +158,11 @@ struct assemble_point {
 	struct assemble_text resource; /* LOCK, WAIT without target: what the wait shows as its ident */
 	struct assemble_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
 	struct assemble_choices outcome; /* OP, END: enum op_outcome; none: OUTCOME_NONE */
-	struct assemble_choices reason;	 /* WAIT: enum wait_reason; none: by the target's kind (call_exec, lazy, service, exec), else REASON_OTHER */
+	/*
+	 * WAIT: enum wait_reason. None: by the target's kind (call_exec, or singleflight if another is seen to have begun
+	 * it; lazy, service, exec), else REASON_OTHER.
+	 */
+	struct assemble_choices reason;
 	struct assemble_choices only;	 /* recorded only if its word is not 0; none: always */
 	const char *wait_kind; /* WAIT, LOCK: wait_kind of the wait, NULL: mutex for LOCK, else none */
 	bool contended; /* WAIT: recorded only if its strand blocked inside; LOCK always is so */

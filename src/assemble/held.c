@@ -182,11 +182,30 @@ int assemble_held_take(struct strand *s, struct call *c, const struct stretch *x
 
 /* ---- its end ---- */
 
-static enum wait_reason reason_by_target(const struct assemble *a, uint32_t target)
+static bool is_within(const struct model *m, uint32_t op, uint32_t outer)
+{
+	while (op && op != outer)
+		op = m->ops[op].parent;
+	return op == outer;
+}
+
+/* An execution that hangs below another's op, or that another goroutine has begun. What nothing tells is no joining. */
+static bool is_joined(const struct assemble *a, const struct strand *s, const struct held *x, uint32_t target)
+{
+	uint32_t parent = a->m->ops[target].parent, entry = a->ops[target].thread;
+	uint64_t spawner = a->m->threads[entry].parent_goid, goid = a->m->threads[s->thread].goid;
+
+	if (a->ops[parent].thread)
+		return !is_within(a->m, parent, x->place.op) && !(goid && spawner == goid);
+	return spawner && goid && spawner != goid && a->m->threads[entry].goid != goid;
+}
+
+static enum wait_reason reason_by_target(const struct assemble *a, const struct strand *s, const struct held *x,
+					 uint32_t target)
 {
 	switch (target ? a->m->ops[target].kind : OP_KIND_MAX) {
 	case OP_CALL_EXEC:
-		return REASON_CALL_EXEC;
+		return is_joined(a, s, x, target) ? REASON_SINGLEFLIGHT : REASON_CALL_EXEC;
 	case OP_LAZY:
 		return REASON_LAZY;
 	case OP_SERVICE_START:
@@ -198,14 +217,14 @@ static enum wait_reason reason_by_target(const struct assemble *a, uint32_t targ
 	}
 }
 
-static enum wait_reason reason_of(const struct assemble *a, const struct call *c, const struct hit_values *v,
-				  uint32_t target)
+static enum wait_reason reason_of(const struct assemble *a, const struct strand *s, const struct call *c,
+				  const struct hit_values *v, uint32_t target)
 {
 	uint8_t word;
 
 	if (assemble_choice_find(&c->point->p.reason, v, &word))
 		return word;
-	return is_lock(c) ? REASON_LOCK : reason_by_target(a, target);
+	return is_lock(c) ? REASON_LOCK : reason_by_target(a, s, c->held, target);
 }
 
 /*
@@ -289,16 +308,16 @@ static void times_set(const struct assemble *a, struct held *x, const struct cal
 		w->outcome = WAIT_OUTCOME_NONE;
 }
 
-/* The caller of the nearest call op has joined another's execution. */
+/* The call whose wait it is has joined another's execution. */
 static void joined_set(struct strand *s)
 {
 	for (size_t i = s->call_n; i; i--) {
 		struct call *c = &s->calls[i - 1];
 
-		if (c->kind == CALL_OP && c->point->p.kind == OP_CALL) {
-			c->joined = true;
-			return;
-		}
+		if (c->kind != CALL_OP && c->kind != CALL_DROPPED)
+			continue;
+		c->joined = c->joined || c->point->p.kind == OP_CALL;
+		return;
 	}
 }
 
@@ -312,7 +331,7 @@ static int wait_make(struct assemble *a, struct strand *s, const struct call *c,
 	if (kept_fold(x) < 0 || target_resolve(a, s, c, &v, &target, &ident_id) < 0 ||
 	    assemble_strand_thread(a, s, c->begin_ns, &thread) < 0)
 		return -ENOMEM;
-	reason = reason_of(a, c, &v, target);
+	reason = reason_of(a, s, c, &v, target);
 	if (rows_count(a, x, c, reason, &row) < 0 ||
 	    (!row && row_without(a, s, x, c, reason, thread, &row) < 0) ||
 	    (!target && c->point->p.resource.piece_n && assemble_text_intern(a, &c->point->p.resource, &v, &ident_id) < 0))

@@ -63,6 +63,11 @@ def twice(kind):
     return change
 
 
+def op_add(docs, **values):
+    docs.append(dict({'e': 'op', 'id': 1000 + len(docs), 'p': 1, 's': 0, 'd': 2000000000}, **values))
+    docs[0]['event_count'] += 1
+
+
 def span_add(docs, **values):
     docs.append(dict({'e': 'span', 'id': 1, 'tr': '0af7651916cd43dd8448eb211c80319c', 'sp': 'b7ad6b7169203331'}, **values))
     docs[0]['event_count'] += 1
@@ -181,6 +186,10 @@ def main():
     wait_by_900(docs).update(waker_pid=900, waker_comm=1, timeout_ns=0, futex_op=0, futex_val=0)
     data = ''.join(json.dumps(d, separators=(',', ':')) + '\n' for d in docs).encode()
     results.append(('a good dump, keys that may be 0', check_bytes(data)[0]))
+    op_add(docs, k='exec', pid=100)
+    op_add(docs, k='exec', pid=100, i=1, cl=4)
+    data = ''.join(json.dumps(d, separators=(',', ':')) + '\n' for d in docs).encode()
+    results.append(('a good dump, exec ops of an engine', check_bytes(data)[0]))
     results.append(('a good dump of the engine', check(os.path.join(HERE, 'engine.ndjson'))[0]))
     for name, change, words in BROKEN:
         docs = [json.loads(line) for line in good.decode().splitlines()]

@@ -252,7 +252,7 @@ class Checker:
         self.op_ids.add(ev['id'])
         if ev['k'] == 'exec' and ev.get('pid') and ev.get('m'):
             self.check_argv(where, self.string(ev['m']))
-        if ev['k'] == 'exec' and ev.get('pid') and 0 != ev.get('cl') == ev.get('i') and ':' not in self.string(ev['cl']):
+        if ev['k'] == 'exec' and ev.get('pid') and 'cl' in ev and ev['cl'] == ev.get('i') and ':' not in self.string(ev['cl']):
             self.error(where, 'client %r is no pid:starttime', self.string(ev['cl']))
         return True
 
@@ -405,11 +405,11 @@ class Checker:
         life = {ev['id']: (ev['s'], ev['d']) for _, ev in self.events if ev['e'] == 'op'}
         natural = {ev.get('op') for _, ev in self.events if ev['e'] == 'thread' and 'goid' not in ev}
         natural |= {ev['id'] for _, ev in self.events if ev['e'] == 'op' and ev['k'] == 'exec' and
-                    0 != ev.get('i') == ev.get('cl')}
+                    'cl' in ev and ev['cl'] == ev.get('i')}
         for op in self.header.get('open_ops') or []:
             if isinstance(op, dict):
                 life.setdefault(op.get('op_id'), (op.get('start_ns', 0), self.end_ns))
-                if op.get('kind') == 'exec' and 0 != op.get('ident_id') == op.get('client_id'):
+                if op.get('kind') == 'exec' and 'client_id' in op and op['client_id'] == op.get('ident_id'):
                     natural.add(op.get('op_id'))
         natural |= {ev['id'] for _, ev in self.events if ev['e'] == 'op' and ev['k'] == 'exec_phase' and
                     ev.get('p') in natural}

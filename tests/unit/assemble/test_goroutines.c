@@ -276,6 +276,39 @@ Test(goroutines, waits_of_spawned_work)
 							 entry(8)->op);
 }
 
+/* Whoever began an execution waits for it; the others have joined it. No profile need tell. */
+Test(goroutines, single_flight_without_a_word_of_it)
+{
+	POINT(&rig, DEEP, .kind = OP_CALL_EXEC, .class = TEXT("run"), .key = TEXT("k"));
+	POINT(&rig, INNER, .role = ASSEMBLE_ROLE_WAIT, .target = TEXT("k"));
+	ENTER(&rig, MS(1), OUTER, GO_FRAME(100, 7, 0xc0001000, 64));
+	ENTER(&rig, MS(1), OUTER, GO_FRAME(101, 8, 0xc0002000, 64));
+	go_birth(&rig, MS(2), 100, 7, 9, PC_SERVE);
+	ENTER(&rig, MS(3), DEEP, GO_FRAME(100, 9, 0xc0003000, 64));
+	ENTER(&rig, MS(4), INNER, GO_FRAME(101, 7, 0xc0001000, 128));
+	ENTER(&rig, MS(4), INNER, GO_FRAME(101, 8, 0xc0002000, 128));
+	/* one that is in no op, as if at first sight */
+	ENTER(&rig, MS(4), INNER, GO_FRAME(101, 10, 0xc0004000, 128));
+	LEAVE(&rig, MS(5), DEEP, GO_FRAME(100, 9, 0xc0003000, 64));
+	LEAVE(&rig, MS(6), INNER, GO_FRAME(101, 10, 0xc0004000, 128));
+	LEAVE(&rig, MS(6), INNER, GO_FRAME(101, 8, 0xc0002000, 128));
+	LEAVE(&rig, MS(6), INNER, GO_FRAME(101, 7, 0xc0001000, 128));
+	LEAVE(&rig, MS(7), OUTER, GO_FRAME(101, 8, 0xc0002000, 64));
+	LEAVE(&rig, MS(7), OUTER, GO_FRAME(101, 7, 0xc0001000, 64));
+	rig_finish(&rig, MS(20));
+	cr_assert_eq(rig.m->wait_n, 4);
+	for (size_t i = 1; i < rig.m->wait_n; i++) {
+		const struct model_wait *w = &rig.m->waits[i];
+		uint64_t goid = rig.m->threads[w->thread].goid;
+
+		cr_expect_eq(w->target, op_of_class(&rig, "run", 1));
+		cr_expect_eq(rig.m->rows[w->row].reason, goid == 7 ? REASON_CALL_EXEC : REASON_SINGLEFLIGHT, "goroutine %lu",
+			     goid);
+	}
+	cr_expect_eq(op("outer", 1)->outcome, OUTCOME_NONE);
+	cr_expect_eq(op("outer", 2)->outcome, OUTCOME_JOINED);
+}
+
 Test(goroutines, there_before_and_after)
 {
 	GO_WAIT(&rig, 7, MS(0) - 5000, MS(3), MS(3), .reason = R_SELECT, .flags = WCBPF_GO_BEGAN_BEFORE);

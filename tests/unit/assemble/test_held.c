@@ -124,6 +124,22 @@ Test(held, single_flight_of_three)
 	cr_expect_eq(rig.m->ops[op_of_class(&rig, "exec", 1)].parent, op_of_class(&rig, "call", 1), "whose thread it is");
 }
 
+/* A call is joined by its own wait, not by one of an op within it. */
+Test(held, whose_wait_a_join_is)
+{
+	ENTER(&rig, MS(1), EXEC, FRAME(101, 64), "u7");
+	ENTER(&rig, MS(2), CALL, FRAME(100, 64), "sa");
+	ENTER(&rig, MS(3), ANY, FRAME(100, 128));
+	ENTER(&rig, MS(4), WAIT, FRAME(100, 256), "u7", "u1");
+	LEAVE(&rig, MS(5), EXEC, FRAME(101, 64));
+	LEAVE(&rig, MS(6), WAIT, FRAME(100, 256));
+	LEAVE(&rig, MS(7), ANY, FRAME(100, 128));
+	LEAVE(&rig, MS(8), CALL, FRAME(100, 64), "u0");
+	rig_finish(&rig, MS(20));
+	cr_expect_eq(row_of(only_wait())->reason, REASON_SINGLEFLIGHT);
+	cr_expect_eq(rig.m->ops[op_of_class(&rig, "call", 1)].outcome, OUTCOME_EXECUTED);
+}
+
 Test(held, locks_are_listed_when_contended)
 {
 	const struct model_wait *w;
