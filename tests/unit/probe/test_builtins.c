@@ -5,6 +5,8 @@
 
 #include "plans.h"
 
+TestSuite(builtins, .timeout = 60);
+
 Test(builtins, all)
 {
 	static const char *const names[] = {"buildkit", "dagger", "go",	   "postgres",

@@ -5,6 +5,8 @@
 
 #include "probe/pattern.h"
 
+TestSuite(pattern, .timeout = 60);
+
 static bool matches(const char *text, const char *name, bool go, bool readable)
 {
 	_cleanup_(complaints_done) struct complaints c = {0};

@@ -7,6 +7,8 @@
 
 #include "plans.h"
 
+TestSuite(profile, .timeout = 60);
+
 #define BEFORE "[op a]\nsymbol = f\n"
 
 static void expect_good(const char *text)
@@ -187,7 +189,7 @@ Test(profile, mutations)
 		}
 }
 
-Test(inline_text, good_and_bad)
+Test(profile, inline)
 {
 	static const char *const good[] = {"f",
 					   "libc:f",
@@ -224,7 +226,7 @@ Test(inline_text, good_and_bad)
 	}
 }
 
-Test(set, files_and_none)
+Test(profile, files_and_none)
 {
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
 	_cleanup_(freep) char *why = NULL;
