@@ -14,9 +14,9 @@ NO_LIMIT = ('--max-overhead', '0')
 
 def calls_of(text):
     """What the workload, and each program that it started, says of its own calls."""
-    found = re.findall(r'^calls probed_work=(\d+) probed_library=(\d+)$', text, re.M)
+    found = re.findall(r'^calls probed_work=(\d+) probed_library=(\d+) probed_rare=(\d+)$', text, re.M)
     check(found, 'the workload told no number: %r', text[-200:])
-    return sum(int(a) for a, _ in found), sum(int(b) for _, b in found)
+    return [sum(int(x[i]) for x in found) for i in range(3)]
 
 
 def hits(rec, name):
@@ -134,6 +134,29 @@ def test_budget(live):
     check(any('was detached' in x for x in rec.summary['choke_points']['caveats']), 'no caveat')
     check('was detached' in rec.diagnostics and 'was detached' in rec.err, 'not said: %s', rec.diagnostics)
     live.figure('detached after %.0f ms and %d calls', point['detached_ns'] / 1e6, point['entries'])
+
+
+def one_goes(live, how, line):
+    """The hot one of two probes is detached: the other is counted all the while, no hit lost and none counted twice."""
+    if how:
+        os.environ['WCBPF_UPROBES'] = how
+    try:
+        rec = live.record(live.work(line), '--max-overhead', '15%', '-e', 'probed_work', '-e', 'probed_rare', lossy=True)
+    finally:
+        os.environ.pop('WCBPF_UPROBES', None)
+    gone = [p['name'] for p in rec.summary['choke_points']['points'] if p['detached_ns']]
+    check(gone == ['probed_work'], 'detached are %s: %s', gone, rec.summary['choke_points'])
+    want = calls_of(rec.out)
+    check(0 < hits(rec, 'probed_work')[0] < want[0], 'of %d calls %s', want[0], hits(rec, 'probed_work'))
+    check(hits(rec, 'probed_rare') == (want[2], want[2]), 'of %d calls %s', want[2], hits(rec, 'probed_rare'))
+
+
+def test_one_of_two_goes(live):
+    one_goes(live, '', 'probed two 3 700')
+
+
+def test_one_of_two_events_goes(live):
+    one_goes(live, 'cookie', 'probed two 3 700')
 
 
 def test_few_files(live):

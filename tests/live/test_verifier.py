@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """How much of the verifier's limit the programs take: kernels differ in what they prune, so there must be room. C76."""
+import os
 import signal
 
 from live import Skip, check, programs_held_by, tracer_programs
@@ -41,3 +42,19 @@ def test_verified_instructions(live):
         ranked = sorted(got.items(), key=lambda x: -x[1])
         live.figure('verified instructions, --call-graph %s: %s; %d of %d programs over the goal of %d', walk,
                     ', '.join('%s %d' % x for x in ranked), sum(n > GOAL for n in got.values()), len(got), GOAL)
+
+
+def test_verified_instructions_of_probes(live):
+    """C76: likewise the program of choke points, in each of its three forms."""
+    told = []
+    for how in ('auto', 'cookie', 'address'):
+        os.environ['WCBPF_UPROBES'] = how
+        try:
+            got = held(live, '-e', 'main')
+        finally:
+            del os.environ['WCBPF_UPROBES']
+        of_probes = {name: n for name, n in got.items() if name.startswith('site_')}
+        check(len(of_probes) == 1, '%s: %s', how, sorted(got))
+        check(all(0 < n <= GATE for n in got.values()), '%s: %s', how, got)
+        told.append('%s %d' % of_probes.popitem())
+    live.figure('verified instructions of choke points: %s', ', '.join(told))

@@ -6,9 +6,10 @@
  *   probed forks N CALLS [MS]       so do N children, forked from here, MS after their fork
  *   probed execs N CALLS            so do N children that exec this program
  *   probed library N CALLS [MS]     the same of a library's function, loaded MS before; then N forked children do it
+ *   probed two N ROUNDS             N threads, each round 60 calls of probed_work(), one of probed_rare(), and 2 ms of rest
  *   probed until                    it calls on until SIGTERM, from four threads, each line of output a number
  *
- *   calls probed_work=N probed_library=N
+ *   calls probed_work=N probed_library=N probed_rare=N
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 
 /* Shared with forked children. */
 struct counts {
-	uint64_t work, library;
+	uint64_t work, library, rare;
 };
 static struct counts *counts;
 static volatile sig_atomic_t over;
@@ -41,18 +42,40 @@ static void work(uint64_t n)
 	__atomic_add_fetch(&counts->work, n, __ATOMIC_RELAXED);
 }
 
+__attribute__((noinline, noclone)) uint64_t probed_rare(uint64_t i);
+__attribute__((noinline, noclone)) uint64_t probed_rare(uint64_t i)
+{
+	sink -= i;
+	return sink;
+}
+
+static void *two_thread(void *arg)
+{
+	uint64_t n = (uint64_t)(uintptr_t)arg;
+
+	for (uint64_t i = 0; i < n; i++) {
+		for (uint64_t k = 0; k < 60; k++)
+			probed_work(k, "often");
+		probed_rare(i);
+		usleep(2000);
+	}
+	__atomic_add_fetch(&counts->work, 60 * n, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&counts->rare, n, __ATOMIC_RELAXED);
+	return NULL;
+}
+
 static void *work_thread(void *arg)
 {
 	work((uint64_t)(uintptr_t)arg);
 	return NULL;
 }
 
-static void threads(unsigned int n, uint64_t calls)
+static void threads(unsigned int n, void *(*f)(void *arg), uint64_t calls)
 {
 	pthread_t t[64];
 
 	for (unsigned int i = 0; i < n && i < 64; i++)
-		pthread_create(&t[i], NULL, work_thread, (void *)(uintptr_t)calls);
+		pthread_create(&t[i], NULL, f, (void *)(uintptr_t)calls);
 	for (unsigned int i = 0; i < n && i < 64; i++)
 		pthread_join(t[i], NULL);
 }
@@ -167,7 +190,9 @@ int main(int argc, char **argv)
 	if (counts == MAP_FAILED)
 		die("mmap");
 	if (!strcmp(what, "threads")) {
-		threads(n, calls);
+		threads(n, work_thread, calls);
+	} else if (!strcmp(what, "two")) {
+		threads(n, two_thread, calls);
 	} else if (!strcmp(what, "forks")) {
 		children(n, work, calls, ms);
 	} else if (!strcmp(what, "execs")) {
@@ -183,7 +208,7 @@ int main(int argc, char **argv)
 	} else {
 		die("what?");
 	}
-	printf("calls probed_work=%llu probed_library=%llu\n", (unsigned long long)counts->work,
-	       (unsigned long long)counts->library);
+	printf("calls probed_work=%llu probed_library=%llu probed_rare=%llu\n", (unsigned long long)counts->work,
+	       (unsigned long long)counts->library, (unsigned long long)counts->rare);
 	return 0;
 }
