@@ -10,6 +10,7 @@
 #include "capture/internal.h"
 #include "capture/privileges.h"
 #include "capture/programs.h"
+#include "capture/sites.h"
 #include "proc/proc.h"
 #include "util/cleanup.h"
 
@@ -187,6 +188,22 @@ static void check_programs(struct checks *c)
 		add(c, CHECK_DEGRADED, "BPF programs", "%s", programs_problem(p, i));
 }
 
+/* Without them a recording has no ops of choke points and no goroutines. */
+static void check_probes(struct checks *c)
+{
+	struct features f = { 0 };
+	enum site_how how = features_read(&f) ? SITES_NONE : sites_how(&f);
+
+	if (how == SITES_NONE || access("/sys/bus/event_source/devices/uprobe/type", R_OK))
+		add(c, CHECK_DEGRADED, "choke points", "the kernel has no probes of programs (CONFIG_UPROBE_EVENTS): --probes and -e "
+		    "find nothing");
+	else if (how == SITES_MULTI)
+		add(c, CHECK_OK, "choke points", "one link for many addresses (uprobe_multi)");
+	else
+		add(c, CHECK_DEGRADED, "choke points", "a perf event an address (before Linux 6.6): to attach and detach takes a "
+		    "tenth of a second each");
+}
+
 static void check_target(struct checks *c, uint32_t pid)
 {
 	_cleanup_(freep) char *argv = NULL;
@@ -226,6 +243,7 @@ int capture_doctor(uint32_t pid, struct capture_check **ret, size_t *ret_n)
 	check_kallsyms(&c);
 	check_mappings(&c);
 	check_programs(&c);
+	check_probes(&c);
 	if (pid)
 		check_target(&c, pid);
 	*ret = c.list;

@@ -2,7 +2,8 @@
 /*
  * What the hits cost: their number times what one was measured to cost at the
  * start. Looked at every now and then; if together they take more of a CPU than
- * is allowed, the hottest goes, and so on until the rest is within the budget. The
+ * is allowed, the hottest goes, and so on until the rest is within the budget. A
+ * burst is allowed what was saved before, and a little to begin with. The
  * probes of Go's runtime go together, for goroutines followed by half would be
  * wrong; before that, they stop taking stacks.
  */
@@ -152,5 +153,11 @@ int budget_look(struct probing *p, uint64_t now_ns, bool keep)
 	p->looked_ns = now_ns;
 	if (!keep || p->o.overhead_max <= 0 || window_ns < LOOK_NS)
 		return 0;
+	p->spent_ns += (int64_t)total_ns - (int64_t)(p->o.overhead_max * window_ns);
+	if (p->spent_ns < -PROBING_SAVED_NS)
+		p->spent_ns = -PROBING_SAVED_NS;
+	if (p->spent_ns <= 0)
+		return 0;
+	p->spent_ns = 0;
 	return budget_keep(p, costs, total_ns, window_ns, now_ns);
 }

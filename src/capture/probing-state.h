@@ -6,6 +6,8 @@
 #include "capture/sites.h"
 #include "util/map.h"
 
+#define PROBING_SAVED_NS 100000000 /* CPU time that probes may take beyond their share, if it was not taken before */
+
 /* A probed address of a process, and the sites that it has. */
 struct place {
 	uint64_t address;
@@ -82,6 +84,7 @@ struct probing {
 	size_t point_n, point_cap;
 	struct probing_point *ends; /* after the end */
 	struct probing_costs costs;
+	int64_t spent_ns;      /* more than allowed, so far; negative: less */
 	uint64_t begin_ns, looked_ns;
 	int64_t clock_offset_ns; /* the programs' clock - ours */
 	size_t late_n;	       /* processes' files that were attached when they could have been hit */

@@ -77,6 +77,7 @@ int probing_new(const struct probing_options *o, struct probing **ret)
 	p->fds = *o->fds;
 	p->o.fds = NULL;
 	p->park_stacks = o->stacks;
+	p->spent_ns = -PROBING_SAVED_NS;
 	err = start(p);
 	if (err) {
 		probing_free(p);
