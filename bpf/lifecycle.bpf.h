@@ -92,8 +92,8 @@ static __always_inline void on_fork(struct task_struct *parent, struct task_stru
 {
 	__u32 tid = BPF_CORE_READ(child, pid), tgid = BPF_CORE_READ(child, tgid);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *t, *by;
 	struct wcbpf_fork *e;
-	struct thread *t;
 	__u8 one = 1;
 
 	if (!fork_in_scope(parent, child))
@@ -120,6 +120,8 @@ static __always_inline void on_fork(struct task_struct *parent, struct task_stru
 	e->tgid = t->tgid;
 	e->start_ns = t->start_ns;
 	e->exec_id = BPF_CORE_READ(child, self_exec_id);
+	by = thread_of(parent, BPF_CORE_READ(parent, pid));
+	e->goid = by ? by->goid : 0;
 	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &child->comm);
 	bpf_ringbuf_submit(e, rt.fork_wakes && tid == tgid ? BPF_RB_FORCE_WAKEUP : ring_flags(&lifecycle));
 }

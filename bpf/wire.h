@@ -342,6 +342,7 @@ struct wcbpf_fork {
 	__u32 tid, tgid; /* tgid == parent_tgid: a thread, else a process */
 	__u64 start_ns;	 /* the child's start_boottime, with pid it names a process for ever */
 	__u64 exec_id;	 /* the child's task->self_exec_id */
+	__u64 goid;	 /* the goroutine that the parent ran, 0: none or not known */
 	char comm[WCBPF_COMM_LEN];
 };
 
@@ -734,7 +735,7 @@ _Static_assert(sizeof(struct wcbpf_dir) == 8, "wire layout");
 _Static_assert(sizeof(struct wcbpf_row) == 4, "wire layout");
 _Static_assert(sizeof(struct wcbpf_rule) == 12, "wire layout");
 _Static_assert(sizeof(struct wcbpf_resource) == 184, "wire layout");
-_Static_assert(sizeof(struct wcbpf_fork) == 64, "wire layout");
+_Static_assert(sizeof(struct wcbpf_fork) == 72, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exec) == 64 + WCBPF_ARGV_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_exit) == 32, "wire layout");
 _Static_assert(sizeof(struct wcbpf_thread_totals) == 128, "wire layout");

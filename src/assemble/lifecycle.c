@@ -200,6 +200,7 @@ int assemble_fork(struct assemble *a, const struct wcbpf_fork *e)
 	struct assemble_span span = { .from_ns = e->head.time_ns, .to_ns = e->head.time_ns };
 	uint32_t parent_thread, process, thread;
 	char comm[WCBPF_COMM_LEN + 1];
+	struct goroutine *g;
 	int r;
 
 	if (!e->tid || !e->tgid || !e->parent_tid || !e->parent_tgid)
@@ -207,6 +208,9 @@ int assemble_fork(struct assemble *a, const struct wcbpf_fork *e)
 	comm_copy(comm, e->comm);
 	span.comm = comm; /* the child's is the parent's as yet */
 	if (assemble_thread_for(a, e->parent_tid, e->parent_tgid, &span, &parent_thread) < 0)
+		return -ENOMEM;
+	/* What it runs may have changed since the last event of it. */
+	if (e->goid && assemble_goroutine_at(a, parent_thread, e->goid, e->head.time_ns, &g) < 0)
 		return -ENOMEM;
 	process = a->m->threads[parent_thread].process;
 	if (e->tgid != e->parent_tgid) {

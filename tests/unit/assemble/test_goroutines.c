@@ -336,17 +336,23 @@ Test(goroutines, waits_that_the_process_did_not_outlive)
 
 Test(goroutines, processes_they_start)
 {
+	struct wcbpf_fork moved = {
+		.head = { .kind = WCBPF_EV_FORK, .size = sizeof(moved), .time_ns = MS(4) },
+		.parent_tid = 102, .parent_tgid = 100, .tid = 152, .tgid = 152, .start_ns = MS(4), .goid = 7,
+	};
 	uint32_t child;
 
 	ENTER(&rig, MS(1), OUTER, GO_FRAME(100, 7, 0xc0001000, 64));
 	rig_fork(&rig, MS(2), 100, 100, 150, 150);
 	rig_fork(&rig, MS(3), 101, 100, 151, 151);
+	cr_assert_eq(assemble_event(rig.a, &moved.head), 0);
 	LEAVE(&rig, MS(5), OUTER, GO_FRAME(101, 7, 0xc0001000, 64));
 	rig_finish(&rig, MS(20));
 	child = rig_op_of_process(&rig, 150);
-	cr_assert_eq(rig.m->link_n, 3);
+	cr_assert_eq(rig.m->link_n, 4);
 	cr_expect(rig.m->links[1].to == child && rig.m->links[1].from == op_of_class(&rig, "outer", 1));
 	cr_expect_eq(rig.m->links[2].from, rig_op_of_thread(&rig, 101), "no goroutine is known to run there");
+	cr_expect_eq(rig.m->links[3].from, op_of_class(&rig, "outer", 1), "the kernel's side knew");
 }
 
 /* New threads are the runtime's doing, not that of whoever happened to be running. */
