@@ -68,6 +68,7 @@ key = result:{name}
 symbol = engine_await_result
 args = e ptr, name string
 target = result:{name}
+reason = call_exec
 
 [op lazy]
 symbol = lazy_evaluate
@@ -100,6 +101,7 @@ outcome = ok if status == 0, error
 symbol = service_wait
 args = s ptr
 target = service:{s}
+reason = service
 
 [lock named]
 symbol = lock_take
@@ -170,3 +172,4 @@ outcome = ok if status == 0, error
 symbol = executor_wait
 args = p ptr
 target = process:{p}
+reason = exec

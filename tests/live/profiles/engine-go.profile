@@ -67,6 +67,7 @@ key = result:{name}
 symbol = main.(*Cache).awaitResult
 args = c ptr, ctx iface, name string
 target = result:{name}
+reason = call_exec
 
 [op lazy]
 symbol = main.(*Lazy).evaluateOne
@@ -98,6 +99,7 @@ outcome = ok
 symbol = main.(*Service).wait
 args = s ptr, ctx iface
 target = service:{s}
+reason = service
 
 [lock named]
 symbol = main.(*NamedLock).lock
@@ -168,3 +170,4 @@ outcome = ok
 symbol = main.(*Executor).wait
 args = e ptr, ctx iface, p ptr
 target = process:{p}
+reason = exec
