@@ -405,13 +405,33 @@ static void wait_clip(struct model *m, struct model_wait *w, int64_t end_ns)
 	row->runnable_ns -= row->runnable_ns < (uint64_t)runnable_ns ? row->runnable_ns : (uint64_t)runnable_ns;
 }
 
+/* Clocks of two CPUs may put a wait's begin before that of its op: what is cut off was blocked first. */
+static void wait_begin_cut(struct model_wait *w, int64_t start_ns)
+{
+	int64_t cut_ns = start_ns - w->start_ns, length_ns;
+
+	if (cut_ns <= 0)
+		return;
+	w->start_ns = start_ns;
+	w->end_ns = w->end_ns > start_ns ? w->end_ns : start_ns;
+	w->wake_ns = w->wake_ns >= 0 && w->wake_ns < start_ns ? start_ns : w->wake_ns;
+	length_ns = w->end_ns - start_ns;
+	w->blocked_ns = w->blocked_ns > cut_ns ? w->blocked_ns - cut_ns : 0;
+	w->blocked_ns = w->blocked_ns < length_ns ? w->blocked_ns : length_ns;
+	w->runnable_ns = w->runnable_ns < length_ns - w->blocked_ns ? w->runnable_ns : length_ns - w->blocked_ns;
+}
+
 /* What a thread waited for after the join that its end released is in the totals alone. */
 static void waits_clamp(struct model *m)
 {
 	int64_t blocked_ns, runnable_ns;
 
-	for (size_t i = 1; i < m->wait_n; i++)
-		wait_cut(&m->waits[i], m->ops[m->waits[i].op].end_ns, &blocked_ns, &runnable_ns);
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_op *op = &m->ops[m->waits[i].op];
+
+		wait_cut(&m->waits[i], op->end_ns, &blocked_ns, &runnable_ns);
+		wait_begin_cut(&m->waits[i], op->start_ns);
+	}
 }
 
 static int rows_finish(struct assemble *a)

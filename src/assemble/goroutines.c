@@ -397,6 +397,7 @@ static int stretch_of(struct assemble *a, struct go_runtime *go, struct goroutin
 	};
 	uint64_t wake_ns = e->wake_ns ? assemble_clip(a, e->wake_ns) : x.end_ns;
 
+	x.start_ns = x.start_ns < x.end_ns ? x.start_ns : x.end_ns;
 	if (runnable)
 		wake_ns = x.start_ns;
 	wake_ns = wake_ns < x.start_ns ? x.start_ns : wake_ns > x.end_ns ? x.end_ns : wake_ns;

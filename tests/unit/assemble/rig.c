@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -191,31 +192,30 @@ void rig_stack(struct rig *r, enum stack_side side, uint64_t id, const char *fra
 	cr_assert_eq(model_stack_set(r->m, stack, "complete", list, n), 0);
 }
 
-/* Not the op of a process, one of its programs, a thread or a goroutine. */
-static bool is_of_point(const struct model *m, size_t op)
+/* By op: that of a process, one of its programs, a thread or a goroutine; all others are of choke points. */
+static bool *natural_ops(const struct model *m)
 {
-	if (m->ops[op].kind == OP_EXEC_PHASE && m->ops[m->ops[op].parent].kind == OP_EXEC &&
-	    !is_of_point(m, m->ops[op].parent))
-		return false;
-	for (size_t i = 1; i < m->process_n; i++) {
-		if (m->processes[i].op == op)
-			return false;
-	}
-	for (size_t i = 1; i < m->thread_n; i++) {
-		if (m->threads[i].op == op)
-			return false;
-	}
-	return true;
-}
+	bool *natural = calloc(m->op_n, sizeof(*natural));
 
-/* A wait whose target its profile names may be abandoned, as in the engine's own dumps. */
-static bool has_word_of_profile(const struct model *m, const struct model_wait *w)
-{
-	return m->rows[w->row].reason <= REASON_SERVICE || m->rows[w->row].reason == REASON_OTHER;
+	cr_assert_not_null(natural);
+	for (size_t i = 1; i < m->process_n; i++)
+		natural[m->processes[i].op] = true;
+	for (size_t i = 1; i < m->thread_n; i++)
+		natural[m->threads[i].op] = true;
+	natural[0] = false;
+	for (size_t i = 1; i < m->op_n; i++) {
+		uint32_t parent = m->ops[i].parent;
+
+		natural[i] |= m->ops[i].kind == OP_EXEC_PHASE && m->ops[parent].kind == OP_EXEC && natural[parent] &&
+			      !m->ops[i].ident_id;
+	}
+	return natural;
 }
 
 static void check_ops(const struct model *m)
 {
+	bool *natural = natural_ops(m);
+
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *op = &m->ops[i];
 
@@ -226,15 +226,16 @@ static void check_ops(const struct model *m)
 		cr_assert(op->kind < OP_KIND_MAX && op->work < WORK_TYPE_MAX, "op %zu", i);
 		if (op->open)
 			cr_assert(op->end_ns == m->end_ns && (op->clipped & CLIPPED_AFTER), "op %zu", i);
-		if (op->kind == OP_EXEC && !is_of_point(m, i))
+		if (op->kind == OP_EXEC && natural[i])
 			cr_assert_eq(op->parent, 0);
 		if (op->unwound)
 			cr_assert(op->outcome == OUTCOME_CANCELED && !op->open, "op %zu", i);
 		/* What was begun by an op of a choke point may outlast it. */
-		if (op->parent && !is_of_point(m, i) && !is_of_point(m, op->parent))
+		if (op->parent && natural[i] && natural[op->parent])
 			cr_assert(op->start_ns >= m->ops[op->parent].start_ns && op->end_ns <= m->ops[op->parent].end_ns,
 				  "op %zu outlasts its parent", i);
 	}
+	free(natural);
 	for (size_t i = 1; i < m->link_n; i++) {
 		const struct model_link *l = &m->links[i];
 
@@ -248,6 +249,8 @@ static void check_ops(const struct model *m)
 
 static void check_waits(const struct model *m)
 {
+	bool *natural = natural_ops(m);
+
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
 
@@ -259,15 +262,17 @@ static void check_waits(const struct model *m)
 		cr_assert(w->target < m->op_n && w->ident_id < strtab_n(m->strings), "wait %zu", i);
 		cr_assert(w->wake_ns == -1 || (w->wake_ns >= w->start_ns && w->wake_ns <= w->end_ns), "wait %zu", i);
 		cr_assert(w->target == 0 || w->target != w->op, "wait %zu", i);
-		if (w->target && !has_word_of_profile(m, w)) /* else readers drop it as abandoned */
+		/* Else readers drop it as abandoned; a choke point's wait may be that, as in the engine's own dumps. */
+		if (w->target && natural[w->target])
 			cr_assert(m->ops[w->target].end_ns <= w->end_ns + 1000000 && !m->ops[w->target].open, "wait %zu", i);
 		cr_assert(w->start_ns >= m->ops[w->op].start_ns && w->end_ns <= m->ops[w->op].end_ns, "wait %zu", i);
 		cr_assert(model_wait_waker_op(m, w) < m->op_n, "wait %zu", i);
 		cr_assert(w->waker || w->outside_waker < m->waker_n, "wait %zu", i);
-		cr_assert( w->owner_unknown < OWNER_UNKNOWN_MAX, "wait %zu", i);
+		cr_assert(w->owner_unknown < OWNER_UNKNOWN_MAX, "wait %zu", i);
 		cr_assert(model_wait_words(m, w).owner_tid == 0 || w->owner_unknown == 0, "wait %zu", i);
 		cr_assert(w->ctx < WAKER_CTX_MAX && w->outcome < WAIT_OUTCOME_MAX, "wait %zu", i);
 	}
+	free(natural);
 }
 
 void rig_finish(struct rig *r, uint64_t end_ns)

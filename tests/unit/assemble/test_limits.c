@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "rig.h"
+#include "hits.h"
 
 static struct rig rig;
 
@@ -193,12 +193,80 @@ static void random_lifecycle(uint64_t now)
 	}
 }
 
-static void random_recording(uint64_t seed, size_t events, size_t cap)
+/* One of each role, their texts of any value. */
+static void points_set(void)
+{
+	for (uint32_t i = 0; i < 16; i++) {
+		struct assemble_point p = {
+			.name = "random", .role = i % 8, .kind = (enum op_kind)(i % OP_KIND_MAX), .class = TEXT("{0}"),
+			.ident = i % 3 ? TEXT("{x8}") : TEXT("i{1}"), .key = i % 2 ? TEXT("{0}") : TEXT(""),
+			.target = i % 4 ? TEXT("{0}") : TEXT(""), .resource = TEXT("r{8}"),
+			.trace = TEXT("{0}{1}"), .span = TEXT("{0}"), .contended = i % 5 == 0, .hosts = i % 4 == 0,
+			.root = i == 9, .outcome = CHOICES({ .value = 8, .cmp = ASSEMBLE_LT, .than = 2, .word = OUTCOME_HIT }),
+			.reason = CHOICES({ .value = 0, .cmp = ASSEMBLE_EQ, .than = 1, .word = REASON_SINGLEFLIGHT }),
+			.only = i < 8 ? (struct assemble_choices){ 0 } :
+					CHOICES({ .value = (int8_t)(i % 2 * 8), .cmp = ASSEMBLE_NE, .than = 3, .word = 1 }),
+		};
+
+		cr_assert_eq(assemble_point_set(rig.a, i + 1, &p), 0);
+	}
+}
+
+static void random_hit(uint64_t now)
+{
+	static const char *const values[] = { "u0", "u1", "u2", "u3", "!", "sx", "b0123456789abcdef" };
+	struct where w = { .tid = 1 + (uint32_t)below(40), .tgid = 1 + (uint32_t)below(8), .goid = below(2) * below(12),
+			   .ustack_id = below(4) };
+	enum wcbpf_site_kind kind = below(5) ? WCBPF_SITE_ENTRY + (uint32_t)below(2) : WCBPF_SITE_MARK;
+
+	w.stack_hi = w.goid ? 0xc000000000 + w.goid * 0x10000 : 0;
+	w.cfa = (w.goid ? w.stack_hi : 0x7f0000000000 + below(20) / 19 * 0x40000000) - 64 * below(12);
+	hit(&rig, kind, now - below(2000), 1 + (uint32_t)below(16), w,
+	    VALUES(values[below(7)], values[below(7)], values[below(7)]));
+}
+
+static void random_goroutine(uint64_t now)
+{
+	static const char *const reasons[] = { "", "select", "chan receive", "sleep", "GC worker (idle)" };
+	uint32_t tid = 1 + (uint32_t)below(40), tgid = 1 + (uint32_t)below(8);
+	uint64_t goid = 1 + below(12), park = now - below(3000000);
+
+	switch (below(8)) {
+	case 0:
+		assemble_event(rig.a, &(struct wcbpf_go_birth){
+					      .head = { .kind = WCBPF_EV_GO_BIRTH, .size = sizeof(struct wcbpf_go_birth),
+							.time_ns = now },
+					      .goid = goid, .parent_goid = below(12), .start_pc = below(4) * 16, .tid = tid,
+					      .tgid = tgid, .flags = (uint32_t)below(2) }.head);
+		break;
+	case 1:
+		assemble_event(rig.a, &(struct wcbpf_go_death){
+					      .head = { .kind = WCBPF_EV_GO_DEATH, .size = sizeof(struct wcbpf_go_death),
+							.time_ns = now },
+					      .goid = goid, .tid = tid, .tgid = tgid }.head);
+		break;
+	case 2:
+		if (below(10) == 0)
+			assemble_go_set(rig.a, tgid, reasons, 5);
+		else
+			assemble_go_function(rig.a, tgid, below(4) * 16, below(2) ? "runtime.bgsweep" : "main.f");
+		break;
+	default:
+		GO_WAIT(&rig, goid, park, below(3) ? park + below(4000000) : 0, now, .tid = tid, .tgid = tgid,
+			.reason = (uint8_t)below(7), .waker_goid = below(13), .waker_tid = (uint32_t)below(41),
+			.waker_ctx = (uint8_t)below(6), .flags = (uint32_t)(random_u64() & 0x7f), .ustack_id = below(5),
+			.resource = below(3));
+	}
+}
+
+static void random_recording(uint64_t seed, size_t events, size_t cap, const char *only)
 {
 	uint64_t now = RIG_BEGIN_NS - 1000000;
 
 	random_state = seed;
-	rig_start(&rig, cap);
+	rig_start_with(&rig, &(struct assemble_options){ .begin_ns = RIG_BEGIN_NS, .epoch_unix_ns = 1700000000000000000,
+							 .keep_args = true, .event_cap = cap, .only = only });
+	points_set();
 	rig_stack(&rig, STACK_USER, 1, "libc.so.6:pthread_mutex_lock app:main");
 	rig_stack(&rig, STACK_USER, 2, "libc.so.6:pthread_join app:main");
 	rig_stack(&rig, STACK_USER, 3, "libc.so.6:pthread_cond_wait app:main");
@@ -206,7 +274,12 @@ static void random_recording(uint64_t seed, size_t events, size_t cap)
 	rig_stack(&rig, STACK_KERNEL, 2, "schedule futex_wait");
 	for (size_t i = 0; i < events; i++) {
 		now += below(20000);
-		if (below(4))
+		if (seed % 2 && below(2)) {
+			if (below(3))
+				random_hit(now);
+			else
+				random_goroutine(now);
+		} else if (below(4))
 			random_interval(now);
 		else
 			random_lifecycle(now);
@@ -220,17 +293,35 @@ static void random_recording(uint64_t seed, size_t events, size_t cap)
 
 Test(limits, random_events_keep_the_invariants, .timeout = 240)
 {
-	random_recording(1, 100000, 0);
-	cr_expect_gt(rig.m->wait_n, 30000);
-	cr_expect_gt(rig.m->link_n, 100);
-	for (uint64_t seed = 2; seed < 40; seed++) {
+	for (int ops = 0; ops < 2; ops++) {
+		random_recording(2 - (uint64_t)ops, 100000, 0, NULL);
+		cr_expect_gt(rig.m->wait_n, 30000);
+		cr_expect_gt(rig.m->link_n, 100);
+		if (ops)
+			cr_expect_gt(rig.m->integrity.recorded_ops, 30000);
 		rig_stop(&rig);
-		random_recording(seed, 2000, seed % 3 ? 0 : 300);
+	}
+	for (uint64_t seed = 2; seed < 60; seed++) {
+		if (seed > 2)
+			rig_stop(&rig);
+		random_recording(seed, 2000, seed % 3 ? 0 : 300, NULL);
 		if (seed % 3 == 0) {
 			cr_expect_leq(model_event_n(rig.m), 300);
 			cr_expect_gt(rig.m->integrity.dropped_events, 0);
 		}
 	}
+}
+
+Test(limits, random_events_in_a_scope, .timeout = 120)
+{
+	static const char *const scopes[] = { "*:*:1", "call:*", "*:2:ffffffffffffffff", "*:random" };
+
+	for (uint64_t seed = 101; seed < 141; seed++) {
+		random_recording(seed, 2000, seed % 3 ? 0 : 300, scopes[seed % 4]);
+		cr_expect_gt(rig.m->integrity.out_of_scope, 0);
+		rig_stop(&rig);
+	}
+	rig_start(&rig, 0);
 }
 
 Test(limits, random_bytes_are_no_harm, .timeout = 120)
@@ -242,12 +333,13 @@ Test(limits, random_bytes_are_no_harm, .timeout = 120)
 
 	random_state = 99;
 	rig_start(&rig, 0);
+	points_set();
 	for (int i = 0; i < 20000; i++) {
 		uint64_t recorded = rig.m->integrity.recorded;
 
 		for (size_t at = 0; at < 256; at++)
 			e.bytes[at] = (unsigned char)(below(3) ? 0 : random_u64());
-		e.head.kind = (uint16_t)below(10);
+		e.head.kind = (uint16_t)below(16);
 		e.head.size = below(2) ? (uint32_t)sizeof(e.bytes) : (uint32_t)(sizeof(e.head) + below(300));
 		assemble_event(rig.a, &e.head);
 		cr_assert_leq(rig.m->integrity.recorded - recorded, 1);
