@@ -91,11 +91,8 @@ int plan_add_site(struct planning *p, const struct probe_site *site)
 /* Go's jump to where the stack grows, and then back to the begin: the function is entered if it isn't taken. */
 int8_t plan_entry_condition(const struct objfile_spot *entry)
 {
-	enum { CONDITION_AE = 3, CONDITION_A = 7 };
-
-	if (entry->repeats && !strncmp(entry->text, "jbe ", 4))
-		return CONDITION_A;
-	return entry->repeats && !strncmp(entry->text, "jb ", 3) ? CONDITION_AE : OBJFILE_ALWAYS;
+	/* Of x86's conditions each is followed by its opposite. */
+	return entry->repeats && entry->branch != OBJFILE_ALWAYS ? (int8_t)(entry->branch ^ 1) : OBJFILE_ALWAYS;
 }
 
 /* ---- sites of a function ---- */
