@@ -449,7 +449,9 @@ int capture_stop(struct capture *c)
 	if (closed)
 		capture_line_add(c, "threads that were off the CPU at the end are missing (task iterator failed)");
 	if (c->probing) {
-		programs_goroutines_close(c->programs, 0, 0, end, WCBPF_GO_OPEN_AT_END, close_take, c);
+		if (!probing_go_is_off(c->probing) &&
+		    programs_goroutines_close(c->programs, 0, 0, end, WCBPF_GO_OPEN_AT_END, close_take, c))
+			capture_line_add(c, "goroutines that waited at the end are missing (map iterator failed)");
 		probing_end(c->probing, end);
 	}
 	programs_detach(c->programs);

@@ -121,6 +121,21 @@ static int on_go(void *arg, uint32_t pid, const char *const *reasons, size_t n)
 	return c->assemble ? assemble_go_set(c->assemble, pid, reasons, n) : 0;
 }
 
+static int goroutine_push(void *arg, const struct wcbpf_head *e)
+{
+	struct capture *c = arg;
+
+	return rings_push(c->rings, e);
+}
+
+static void on_go_off(void *arg, uint64_t now_ns)
+{
+	struct capture *c = arg;
+
+	if (programs_goroutines_close(c->programs, 0, 0, now_ns, WCBPF_GO_OPEN_AT_END, goroutine_push, c))
+		c->model->integrity.lost_go_events++;
+}
+
 static void on_tell(void *arg, bool caveat, const char *text)
 {
 	struct capture *c = arg;
@@ -159,7 +174,7 @@ int choke_open(struct capture *c)
 	struct probing_options o = { .set = c->options.probes, .fds = &fds, .maps = c->maps,
 				     .stacks = c->options.user_stacks != WCBPF_USTACK_NONE,
 				     .inherit = c->options.inherit, .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
-				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go,
+				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go, .go_off = on_go_off,
 				     .tell = on_tell, .arg = c };
 	int err;
 

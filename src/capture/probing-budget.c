@@ -65,6 +65,7 @@ static int runtime_off(struct probing *p, uint64_t now_ns)
 
 	p->go_off = true;
 	p->fds.rt->go_off = 1;
+	p->o.go_off(p->o.arg, now_ns);
 	for (size_t i = 1; i < p->point_n && !err; i++) {
 		if (!p->points[i].runtime || p->points[i].detached_ns)
 			continue;

@@ -454,6 +454,11 @@ int probing_go_again(struct probing *p, uint32_t pid)
 	return process && process->go ? go_tell(p, process) : 0;
 }
 
+bool probing_go_is_off(const struct probing *p)
+{
+	return p->go_off;
+}
+
 int probing_tell_again(struct probing *p)
 {
 	uint64_t key, value;

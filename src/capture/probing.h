@@ -32,6 +32,8 @@ struct probing_options {
 	int (*point)(void *arg, uint32_t number, const struct probe_point *p);
 	/* A process has a Go runtime that is followed from now on. reasons: names of wait reasons. 0, -ENOMEM. */
 	int (*go)(void *arg, uint32_t pid, const char *const *reasons, size_t n);
+	/* Goroutines are followed no more, from now_ns on: those that wait are told of now. */
+	void (*go_off)(void *arg, uint64_t now_ns);
 	/* A line for the diagnostics; caveat: something that was asked for is missing. */
 	void (*tell)(void *arg, bool caveat, const char *text);
 	void *arg;
@@ -61,6 +63,8 @@ int probing_go_again(struct probing *p, uint32_t pid);
 bool probing_go_over(struct probing *p, uint32_t pid);
 /* Tells `point` and `go` again of all that was told. 0, -ENOMEM. */
 int probing_tell_again(struct probing *p);
+/* Are goroutines followed no more? */
+bool probing_go_is_off(const struct probing *p);
 /* A thread that is no leader has called execve and is the leader now: what was attached is attached to a thread that has gone. */
 void probing_moved(struct probing *p, uint32_t pid);
 void probing_exited(struct probing *p, uint32_t pid);

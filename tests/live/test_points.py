@@ -85,6 +85,15 @@ def test_strangers(live):
     check(live.wait(other, 10) == 0, 'the other ended with %s', other.returncode)
 
 
+def test_moved(live):
+    """A thread that is not its process's first one runs another program: the link was to one that has gone."""
+    other = live.spawn(live.work('probed until'))        # a stranger, so that each process has a link of its own
+    live.until('runs', lambda: live.text(other))
+    counted(live, 'probed moved 3 300 900', '-e', WORK, lossy=True)
+    other.send_signal(signal.SIGTERM)
+    live.wait(other, 10)
+
+
 def test_attach_many_times(live):
     """Attached and detached under load: the target's output and end are as without. WCBPF_ATTACHES=200 for the long run."""
     rounds = int(os.environ.get('WCBPF_ATTACHES', '4'))

@@ -2,9 +2,10 @@
 /*
  * Calls functions a known number of times, for probes to count.
  *
- *   probed threads N CALLS          N threads call probed_work() CALLS times each
+ *   probed threads N CALLS [MS]     N threads, made after MS, call probed_work() CALLS times each
  *   probed forks N CALLS [MS]       so do N children, forked from here, MS after their fork
  *   probed execs N CALLS            so do N children that exec this program
+ *   probed moved N CALLS [MS]       a thread that is not the first execs "probed threads N CALLS MS"
  *   probed library N CALLS [MS]     the same of a library's function, loaded MS before; then N forked children do it
  *   probed two N ROUNDS             N threads, each round 60 calls of probed_work(), one of probed_rare(), and 2 ms of rest
  *   probed until                    it calls on until SIGTERM, from four threads, each line of output a number
@@ -113,6 +114,24 @@ static void exec_self(uint64_t calls)
 	die("exec");
 }
 
+static void *exec_thread(void *arg)
+{
+	execv(self, arg);
+	die("exec");
+	return NULL;
+}
+
+/* The thread takes over the number of the process's first one. */
+static void moved(char **argv)
+{
+	static char word[] = "threads";
+	pthread_t t;
+
+	argv[1] = word;
+	pthread_create(&t, NULL, exec_thread, argv);
+	pthread_join(t, NULL);
+}
+
 /* ---- a library ---- */
 
 static uint64_t (*library_work)(uint64_t i);
@@ -190,6 +209,7 @@ int main(int argc, char **argv)
 	if (counts == MAP_FAILED)
 		die("mmap");
 	if (!strcmp(what, "threads")) {
+		pause_ms(ms);
 		threads(n, work_thread, calls);
 	} else if (!strcmp(what, "two")) {
 		threads(n, two_thread, calls);
@@ -198,6 +218,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "execs")) {
 		children(n, exec_self, calls, 0);
 		return 0; /* they tell themselves */
+	} else if (!strcmp(what, "moved")) {
+		moved(argv);
 	} else if (!strcmp(what, "library")) {
 		library_load();
 		pause_ms(ms);
