@@ -540,11 +540,16 @@ void probing_end(struct probing *p, uint64_t now_ns)
 {
 	uint64_t key, value;
 
+	files_take(p);
 	budget_look(p, now_ns, false);
 	ends_fill(p);
 	late_tell(p);
-	missing_tell(p);
-	worker_finish(p->resolver);
+	/* what is not found by now is of no use any more */
+	p->resolver = worker_free(p->resolver, job_leave);
+	if (p->resolving_n)
+		probing_tell(p, true, "%zu files had not been searched for choke points when recording ended", p->resolving_n);
+	else
+		missing_tell(p);
 	worker_finish(p->linker);
 	links_take(p);
 	/* all at once, in this thread and the other's: each waits for grace periods */
