@@ -57,11 +57,26 @@ static bool goes_on(const struct flow *f, size_t index)
 	return false;
 }
 
-static int rank_of(const struct flow *f, const struct insn_full *i, bool repeats)
+/*
+ * Where a function is left it is not to be entered: which of two probes of one instruction comes first is the kernel's
+ * affair.
+ */
+static bool leaves(const struct flow *f, size_t index)
+{
+	const struct insn *i = &f->v[index];
+
+	if (i->flow == FLOW_JUMP || i->flow == FLOW_BRANCH)
+		return !flow_part_of(f, i->target);
+	return i->flow == FLOW_RETURN || i->flow == FLOW_INDIRECT;
+}
+
+static int rank_of(const struct flow *f, size_t index, const struct insn_full *i, bool repeats)
 {
 	enum objfile_step step = insn_step(i);
 	bool rarely = f->c->go != NULL;
 
+	if (leaves(f, index))
+		return 20 + step;
 	/* Outside of Go what repeats is a loop. */
 	if (repeats && !rarely)
 		return 10 + step;
@@ -88,7 +103,7 @@ int entry_choose(const struct flow *f, uint32_t needs, struct objfile_spot *ret,
 
 			if (repeats < 0)
 				return repeats;
-			rank = rank_of(f, &i, repeats);
+			rank = rank_of(f, at, &i, repeats);
 			if (rank < best.rank)
 				best = (struct candidate){ at, cfa, rank, repeats };
 		}
