@@ -168,6 +168,7 @@ struct assemble_point {
 	bool contended; /* WAIT: recorded only if its strand blocked inside; LOCK always is so */
 	bool hosts;	/* OP, BEGIN: an engine's execution of processes: those that are started inside make phases below it */
 	bool root;	/* OP, BEGIN: its parent is 0, whatever its strand does */
+	bool entry_repeats; /* its entry may be hit again within one call: by a loop that begins there */
 	bool shared_exits; /* some of its exits are other functions' too: one without an entry is none of its own */
 };
 

@@ -355,11 +355,22 @@ static int wait_begin(struct assemble *a, struct hit *h, const struct hit_values
 	return wanted ? assemble_held_begin(a, h, c, &place) : 0;
 }
 
+/* A loop has come back to where its function begins. */
+static bool is_again(const struct hit *h)
+{
+	const struct strand *s = h->strand;
+	const struct call *last = s->call_n ? &s->calls[s->call_n - 1] : NULL;
+
+	return h->point->p.entry_repeats && last && last->point == h->point && last->depth == h->depth;
+}
+
 static int entry(struct assemble *a, struct hit *h)
 {
 	struct hit_values v = { .entry = &h->values };
 	struct call made = { 0 }, *c;
 
+	if (is_again(h))
+		return 0;
 	if (assemble_strand_enter(a, h, true) < 0)
 		return -ENOMEM;
 	switch (h->point->p.role) {

@@ -352,6 +352,7 @@ static int point_copy(const struct assemble_point *p, struct point **ret)
 	x->p.hosts = p->hosts;
 	x->p.root = p->root;
 	x->p.shared_exits = p->shared_exits;
+	x->p.entry_repeats = p->entry_repeats;
 	x->p.name = strdup(p->name ?: "");
 	x->p.wait_kind = p->wait_kind ? strdup(p->wait_kind) : NULL;
 	if (!x->p.name || (p->wait_kind && !x->p.wait_kind))

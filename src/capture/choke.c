@@ -77,7 +77,7 @@ static int on_point(void *arg, uint32_t number, const struct probe_point *p)
 	struct capture *c = arg;
 	struct assemble_point to = { .name = p->name, .role = (enum assemble_role)p->role, .kind = p->kind, .work = p->work,
 				     .wait_kind = p->wait_kind, .contended = p->contended, .hosts = p->hosts, .root = p->root,
-				     .shared_exits = p->shared_exits };
+				     .shared_exits = p->shared_exits, .entry_repeats = p->entry_repeats };
 	const struct {
 		const struct probe_text *from;
 		struct assemble_text *to;

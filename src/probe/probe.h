@@ -120,6 +120,7 @@ struct probe_point {
 	 * none of this point and no oddity.
 	 */
 	bool shared_exits;
+	bool entry_repeats; /* a loop comes back to the probed instruction of its entry: in one frame that is one call */
 	uint32_t definition; /* of the set */
 };
 

@@ -136,6 +136,8 @@ static int entry_add(const struct placing *pl, const struct objfile_scan *scan)
 	struct probe_site s = site_base(pl, &scan->entry, mark ? WCBPF_SITE_MARK : WCBPF_SITE_ENTRY);
 
 	s.condition = plan_entry_condition(&scan->entry);
+	if (s.repeats && s.condition == OBJFILE_ALWAYS)
+		pl->p->plan->points[pl->point].entry_repeats = true;
 	return plan_add_site(pl->p, &s);
 }
 

@@ -39,6 +39,27 @@ static const struct model_op *op(const char *class, unsigned n)
 		cr_expect_eq(_o->end_ns, (to_ms) * 1000000ll);                                    \
 	} while (0)
 
+/* In one frame it is one call; what it calls, or a frame further in, is another. */
+Test(ops, loops_that_begin_where_the_function_does)
+{
+	POINT(&rig, LEAF, .kind = OP_LAZY, .class = TEXT("leaf"), .entry_repeats = true);
+	ENTER(&rig, MS(1), LEAF, FRAME(100, 64));
+	ENTER(&rig, MS(2), LEAF, FRAME(100, 64));
+	ENTER(&rig, MS(3), LEAF, FRAME(100, 128));
+	ENTER(&rig, MS(4), LEAF, FRAME(100, 128));
+	LEAVE(&rig, MS(5), LEAF, FRAME(100, 128));
+	ENTER(&rig, MS(6), LEAF, FRAME(100, 64));
+	LEAVE(&rig, MS(7), LEAF, FRAME(100, 64));
+	ENTER(&rig, MS(8), LEAF, FRAME(100, 64));
+	LEAVE(&rig, MS(9), LEAF, FRAME(100, 64));
+	rig_finish(&rig, MS(10));
+	EXPECT_TIMES(op("leaf", 1), 1, 7);
+	EXPECT_TIMES(op("leaf", 2), 3, 5);
+	EXPECT_TIMES(op("leaf", 3), 8, 9);
+	cr_expect_eq(rig.m->op_n, op_of_class(&rig, "leaf", 3) + 1);
+	cr_expect(rig.m->integrity.unwound_ops == 0 && rig.m->integrity.unmatched_exits == 0);
+}
+
 Test(ops, nest_by_their_frames)
 {
 	ENTER(&rig, MS(1), OUTER, FRAME(100, 64), "sthe one");
