@@ -250,6 +250,11 @@ static int argument_place(struct function *f, struct places *p, size_t i, struct
 {
 	enum location location = LOCATION_UNKNOWN;
 
+	/* Every Go function follows the rules; and of what lies on the stack only the parts that it uses may be stated. */
+	if (is_go(f) && i < p->known_n && rules_hold(f, p)) {
+		*ret = p->args[i];
+		return 0;
+	}
 	if (f->args[i].has_where)
 		location = location_at(&f->args[i].where, &f->die, f->vaddr, ret);
 	if (location == LOCATION_KNOWN) {
