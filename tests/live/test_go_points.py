@@ -108,9 +108,14 @@ def waits(live, rec):
             check(w.ctx == 'timer', 'sleep: woken by %s', w.ctx)
 
 
+def said(text):
+    """What is the same in each run."""
+    return sorted(line for line in text.split('\n') if line.startswith('called'))
+
+
 def points(live, path):
     rec = probed(live, [path, str(N)], *[x for name, more in FUNCTIONS.items() for x in ('-e', 'main.%s %s' % (name, more))],
-                 *DESCRIBE)
+                 *DESCRIBE, said=said)
     called = {name: int(n) for name, n in re.findall(r'^called (\w+) times=(\d+)', rec.out, re.M)}
     ops = counts(rec, called)
     values(rec, ops)
@@ -135,7 +140,8 @@ TESTS.update({'points-go' + v: lambda live, v=v: of_version(live, v) for v in NE
 
 def test_inlined_is_told(live):
     path = program(live, 'points-stripped', 'ops')
-    rec = probed(live, [path, '10'], '-e', 'main.inlined', '-e', 'main.onlyInlined', lossy=True)
+    rec = probed(live, [path, '10'], '-e', 'main.inlined', '-e', 'main.onlyInlined', lossy=True,
+                 said=said)
     check(len(named(rec, 'main.inlined')) == 10, 'inlined() called by value: %d', len(named(rec, 'main.inlined')))
     told = [line for line in rec.diagnostics.split('\n') if 'nlined' in line]
     check(any('main.inlined' in line and '1' in line for line in told), 'inlined at one place: %r', rec.diagnostics)
@@ -144,6 +150,6 @@ def test_inlined_is_told(live):
 
 def test_return_probe_is_refused(live):
     path = program(live, 'points-stripped', 'ops')
-    rec = probed(live, [path, '50'], '-e', 'main.grows exit=return', lossy=True)
+    rec = probed(live, [path, '50'], '-e', 'main.grows exit=return', lossy=True, said=said)
     check(not named(rec, 'main.grows') or all(o.start == o.end for o in named(rec, 'main.grows')), 'a return probe')
     check('main.grows' in rec.diagnostics and 'return' in rec.diagnostics, 'not told: %r', rec.diagnostics)
