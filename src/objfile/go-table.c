@@ -247,6 +247,16 @@ static void sections_look(Elf *elf, struct sections *ret)
 	*ret = s;
 }
 
+/* Without section headers: does it have what `go version` reads? */
+static bool has_version(struct objfile *o, const struct sections *s)
+{
+	char version[64] = "";
+
+	if (!s->any)
+		go_version_read(o, version, sizeof(version));
+	return version[0] != 0;
+}
+
 int objfile_go_open(struct objfile *o, struct objfile_go **ret)
 {
 	uint8_t header[HEADER_N];
@@ -268,5 +278,7 @@ int objfile_go_open(struct objfile *o, struct objfile_go **ret)
 		if (err != -ENOENT)
 			return err;
 	}
-	return scan(o, ret);
+	err = scan(o, ret);
+	/* It says that it is Go: what must not be done to one must not be done to it. */
+	return err == -ENOENT && (s.go || has_version(o, &s)) ? -EBADMSG : err;
 }

@@ -261,7 +261,7 @@ static int function_plan(struct placing *pl)
 		return refused(
 			pl,
 			"an indirect function (IFUNC): the code there only chooses the one that is run; name that one");
-	if (pl->d->exit == DEFINITION_EXIT_RETURN && pl->p->file.o->go)
+	if (pl->d->exit == DEFINITION_EXIT_RETURN && (pl->p->file.o->go || pl->p->file.o->go_why))
 		return refused(pl, "a return probe would kill a Go program; leave out exit = return");
 	if (!file_code(&pl->p->file))
 		return refused(pl, "code of this machine can't be read");
