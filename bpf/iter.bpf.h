@@ -252,6 +252,7 @@ static __always_inline int iter_close(struct seq_file *seq, struct task_struct *
 		end = t->last_ns;
 	totals_fill(&e, t, end);
 	e.open = 1;
+	e.cpu_allowed_n = BPF_CORE_READ(task, nr_cpus_allowed);
 	if (t->phase == PHASE_ONCPU) {
 		e.oncpu_ns += end - t->last_ns;
 	} else {

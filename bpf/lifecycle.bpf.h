@@ -23,7 +23,7 @@ static __always_inline void totals_fill(struct wcbpf_thread_totals *e, const str
 	e->open = 0;
 	e->voluntary_n = t->voluntary_n;
 	e->involuntary_n = t->involuntary_n;
-	e->pad = 0;
+	e->cpu_allowed_n = 0;
 }
 
 static __always_inline bool totals_emit(const struct thread *t, struct task_struct *task, __u64 now)
@@ -33,6 +33,7 @@ static __always_inline bool totals_emit(const struct thread *t, struct task_stru
 	if (!e)
 		return false;
 	totals_fill(e, t, now);
+	e->cpu_allowed_n = BPF_CORE_READ(task, nr_cpus_allowed);
 	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &task->comm);
 	bpf_ringbuf_submit(e, ring_flags(&lifecycle));
 	return true;

@@ -380,7 +380,7 @@ struct wcbpf_thread_totals {
 	__u32 seeded;	    /* 1: was alive when recording began */
 	__u32 open;	    /* 1: was alive when recording ended */
 	__u32 voluntary_n, involuntary_n; /* switches-out blocked, preempted */
-	__u32 pad;
+	__u32 cpu_allowed_n; /* CPUs that it might run on at that moment; 0: not known */
 	char comm[WCBPF_COMM_LEN];
 };
 

@@ -418,6 +418,7 @@ int assemble_totals(struct assemble *a, const struct wcbpf_thread_totals *e)
 	t->below_min_n = e->below_min_n;
 	t->voluntary_n = e->voluntary_n;
 	t->involuntary_n = e->involuntary_n;
+	t->cpu_allowed_n = e->cpu_allowed_n;
 	if (!e->open)
 		assemble_thread_end(a, thread, e->end_ns);
 	return 0;

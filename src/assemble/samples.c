@@ -79,6 +79,9 @@ int assemble_sample(struct assemble *a, const struct wcbpf_sample *e)
 	key.comm_id = a->m->threads[key.thread].comm_id;
 	if (sample_index(a, &key, &sample) < 0)
 		return -ENOMEM;
+	/* Of so many that there is no place for their times the counts are still right. */
+	if (model_sample_time_add(a->m, sample, assemble_relative(a, e->head.time_ns)) == -ENOMEM)
+		return -ENOMEM;
 	a->m->samples[sample].count++;
 	a->m->threads[key.thread].sample_n++;
 	a->m->integrity.recorded_samples++;

@@ -46,6 +46,8 @@ struct pending_wait {
 	uint32_t waker_pid, waker_tid;
 	struct model_wait_words words;
 	uint32_t seq;	     /* of the last interval */
+	uint16_t cpu_from;   /* of the first */
+	uint16_t cpu_to;     /* of the last; both + 1, 0: unknown */
 	int32_t syscall;
 	uint8_t outcome, ctx, clipped, owner_unknown;
 	bool blocked; /* one of its intervals was no mere preemption */

@@ -154,6 +154,7 @@ void assemble_pending_add(struct pending_wait *w, const struct stretch *x, uint3
 	w->blocked_ns += x->blocked_ns;
 	w->runnable_ns += x->runnable_ns;
 	w->seq = x->seq;
+	w->cpu_to = x->cpu_to;
 	w->clipped |= x->clipped;
 	/* A preemption on the way out of a call leaves standing what ended its blocking. */
 	if (x->blocked || !w->blocked) {
@@ -171,7 +172,7 @@ void assemble_pending_add(struct pending_wait *w, const struct stretch *x, uint3
 struct pending_wait assemble_pending_begin(const struct stretch *x)
 {
 	return (struct pending_wait){ .start_ns = x->start_ns, .syscall = x->syscall, .stopped = x->stopped,
-				      .timeout_ns = -1 };
+				      .timeout_ns = -1, .cpu_from = x->cpu_from };
 }
 
 /* 0: a thread of the recording, or unknown. */
@@ -235,6 +236,8 @@ int assemble_wait_emit(struct assemble *a, uint32_t thread, const struct pending
 		.outcome = w->outcome,
 		.ctx = w->ctx,
 		.clipped = w->clipped,
+		.cpu_from = w->cpu_from,
+		.cpu_to = w->cpu_to,
 	};
 	*ret = wait;
 	return 0;
@@ -361,9 +364,28 @@ static void stretch_waker(const struct assemble *a, const struct wcbpf_interval 
 	memcpy(x->waker_comm, e->waker_comm, sizeof(x->waker_comm));
 }
 
+/*
+ * Numbers + 1, 0: unknown. A new thread left none, one that was off the CPU all along has none that is known, and who is
+ * noticed later (iterator, inferred switch) entered none that is.
+ */
+static uint16_t cpu_left(const struct wcbpf_interval *e)
+{
+	bool known = !(e->flags & (WCBPF_IV_NEW_THREAD | WCBPF_IV_BEGAN_BEFORE));
+
+	return known && e->cpu_out < UINT16_MAX ? (uint16_t)(e->cpu_out + 1) : 0;
+}
+
+static uint16_t cpu_entered(const struct wcbpf_interval *e)
+{
+	bool known = !(e->flags & (WCBPF_IV_OPEN_AT_END | WCBPF_IV_EXITED));
+
+	return known && e->cpu_in < UINT16_MAX ? (uint16_t)(e->cpu_in + 1) : 0;
+}
+
 static int stretch_of(struct assemble *a, uint32_t thread, const struct wcbpf_interval *e, struct stretch *ret)
 {
-	struct stretch x = { .syscall = e->syscall, .timeout_ns = e->timeout_ns, .seq = e->seq };
+	struct stretch x = { .syscall = e->syscall, .timeout_ns = e->timeout_ns, .seq = e->seq, .cpu_from = cpu_left(e),
+			     .cpu_to = cpu_entered(e) };
 	bool user = !(e->flags & (WCBPF_IV_KTHREAD | WCBPF_IV_EXITING));
 
 	stretch_times(a, e, &x);

@@ -22,6 +22,7 @@ struct stretch {
 	struct model_wait_words words;
 	uint32_t seq;
 	int32_t syscall;
+	uint16_t cpu_from, cpu_to; /* as in struct model_wait */
 	uint8_t owner_unknown, outcome, ctx, clipped;
 	bool blocked;	/* not just preempted */
 	bool stopped;

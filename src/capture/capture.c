@@ -178,6 +178,14 @@ static void files_limit_raise(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* 0: not known. */
+static uint32_t cpus_online(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
 static int start(struct capture *c, struct capture_error *e)
 {
 	struct skeletons_kernel kernel;
@@ -191,6 +199,8 @@ static int start(struct capture *c, struct capture_error *e)
 	if (err)
 		return err;
 	err = model_new(&c->model);
+	if (!err)
+		c->model->cpu_n = cpus_online();
 	if (!err)
 		err = map_new(&c->alive);
 	if (!err)

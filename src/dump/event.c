@@ -165,6 +165,12 @@ static int wait_refs_read(struct reader *r, const struct fields *f, struct wait_
 	return 0;
 }
 
+/* Number + 1, 0: unknown. */
+static uint16_t cpu_read(const struct fields *f, enum field i)
+{
+	return fields_has(f, i) && f->number[i] < UINT16_MAX ? (uint16_t)(f->number[i] + 1) : 0;
+}
+
 static int wait_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
 	enum wait_outcome outcome = WAIT_OUTCOME_NONE;
@@ -199,6 +205,8 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	x.has_timeout = fields_has(f, F_TIMEOUT_NS);
 	x.timeout_ns = (int64_t)fields_number(f, F_TIMEOUT_NS);
 	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
+	x.cpu_from = cpu_read(f, F_CPU_FROM);
+	x.cpu_to = cpu_read(f, F_CPU_TO);
 	if (model_wait_words_set(r->m, &x, &words) < 0 ||
 	    VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
 		return -ENOMEM;
@@ -262,7 +270,7 @@ static bool frame_read(struct reader *r, struct json_object *parts, struct model
 
 static int stack_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
-	size_t n = fields_has(f, F_FRAMES) ? json_object_array_length(f->frames) : 0;
+	size_t n = fields_has(f, F_FRAMES) ? json_object_array_length(f->array) : 0;
 	bool user = strcmp(fields_word(f, F_SIDE), "user") == 0;
 	struct model_frame *frames = NULL;
 	uint32_t index;
@@ -274,7 +282,7 @@ static int stack_event(struct reader *r, const struct fields *f, const char **re
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < n && e == 0; i++) {
-		if (!frame_read(r, json_object_array_get_idx(f->frames, i), &frames[i])) {
+		if (!frame_read(r, json_object_array_get_idx(f->array, i), &frames[i])) {
 			*ret_why = "a stack's frame is malformed";
 			e = -EBADMSG;
 		}
@@ -333,6 +341,7 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 		.voluntary_n = (uint32_t)fields_number(f, F_VOLUNTARY),
 		.involuntary_n = (uint32_t)fields_number(f, F_INVOLUNTARY),
 		.sample_n = (uint32_t)fields_number(f, F_SAMPLES),
+		.cpu_allowed_n = (uint32_t)fields_number(f, F_CPUS_ALLOWED),
 		.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER),
 	};
 	uint32_t index;
@@ -348,6 +357,23 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 	r->m->threads[index] = t;
 	r->thread_ops[index] = fields_number(f, F_OP);
 	return 0;
+}
+
+/* Fewer than the count are fine: their times may have found no place. What is no time of the recording is passed over. */
+static int sample_times_read(struct reader *r, const struct fields *f, uint32_t sample, uint64_t count)
+{
+	size_t n = fields_has(f, F_AT) ? json_object_array_length(f->array) : 0;
+	int e = 0;
+
+	for (size_t i = 0; i < n && i < count && e == 0; i++) {
+		struct json_object *v = json_object_array_get_idx(f->array, i);
+		int64_t at_ns = json_object_is_type(v, json_type_int) ? json_object_get_int64(v) : -1;
+
+		if (at_ns < 0 || (r->end_known && at_ns > r->m->end_ns))
+			continue;
+		e = model_sample_time_add(r->m, sample, at_ns);
+	}
+	return e == -ENOSPC ? 0 : e;
 }
 
 /* Its stacks stay ids of the dump, its thread a name without an index, until all is read. */
@@ -376,7 +402,7 @@ static int sample_event(struct reader *r, const struct fields *f, const char **r
 		.tid = (uint32_t)fields_number(f, F_TID),
 		.begin_ns = (int64_t)fields_number(f, F_BEGIN_NS),
 	};
-	return 0;
+	return sample_times_read(r, f, index, s.count);
 }
 
 static bool hex_read(const char *word, uint8_t *ret, size_t n)

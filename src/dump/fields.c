@@ -92,6 +92,10 @@ static const struct field_row {
 	[F_WAKER_GOID] = ADDED("waker_goid", U64),
 	[F_WAKER_OP] = ADDED("waker_op", U64),
 	[F_PARKED] = ADDED("parked", U32),
+	[F_CPU_FROM] = ADDED("cpu_from", U32),
+	[F_CPU_TO] = ADDED("cpu_to", U32),
+	[F_CPUS_ALLOWED] = ADDED("cpus_allowed", U32),
+	[F_AT] = ADDED("at", ARRAY),
 };
 
 /* hint: where to look first; keys of like lines come in like order. F_MAX if the key is unknown. */
@@ -285,7 +289,7 @@ static int tree_value_set(struct fields *f, unsigned field, struct json_object *
 	case json_type_array:
 		if (rows[field].type != ARRAY)
 			return wrong_type(f, field);
-		f->frames = value;
+		f->array = value;
 		field_mark(f, field);
 		return 0;
 	default:
@@ -333,7 +337,7 @@ static int line_parse_tree(struct fields *f, const char *line, size_t n)
 int fields_parse(struct fields *f, char *line, size_t n)
 {
 	f->present[0] = f->present[1] = 0;
-	f->tree = f->frames = NULL;
+	f->tree = f->array = NULL;
 	f->why = NULL;
 	line[n] = 0;
 	switch (line_scan(f, line, n)) {
@@ -351,5 +355,5 @@ void fields_done(struct fields *f)
 {
 	if (f->tree)
 		json_object_put(f->tree);
-	f->tree = f->frames = NULL;
+	f->tree = f->array = NULL;
 }

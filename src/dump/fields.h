@@ -17,7 +17,7 @@ enum field {
 	F_TIMEOUT_NS, F_FUTEX_VAL, F_THREAD_NAME, F_TASK_STATE, F_SYSCALL, F_FUTEX_OP, F_KSTACK, F_USTACK,
 	F_SID, F_SIDE, F_ENDED, F_FRAMES, F_MID, F_PATH, F_BUILD_ID, F_BIAS,
 	F_COMM, F_OP, F_BEGIN_NS, F_END_NS, F_LOST_NS, F_INTERVALS, F_LOST, F_BELOW_MIN, F_VOLUNTARY, F_INVOLUNTARY,
-	F_SAMPLES, F_GOID, F_PARENT_GOID, F_WAKER_GOID, F_WAKER_OP, F_PARKED,
+	F_SAMPLES, F_GOID, F_PARENT_GOID, F_WAKER_GOID, F_WAKER_OP, F_PARKED, F_CPU_FROM, F_CPU_TO, F_CPUS_ALLOWED, F_AT,
 	F_MAX,
 };
 
@@ -25,7 +25,7 @@ struct fields {
 	uint64_t present[2];	       /* bit by enum field */
 	uint64_t number[F_MAX];	       /* numbers; signed ones in two's complement */
 	const char *word[F_MAX];       /* strings, NUL-terminated; valid until the line or tree goes */
-	struct json_object *frames;    /* array, owned by tree */
+	struct json_object *array;     /* the last, owned by tree */
 	struct json_object *tree;      /* NULL when the quick way sufficed */
 	const char *why;	       /* of a bad line, static */
 };

@@ -215,6 +215,7 @@ int reader_header(struct reader *r, const char *line, size_t n, struct dump_fact
 	if (json_object_is_type(wcbpf, json_type_object))
 		integrity_read(r, wcbpf);
 	r->m->sample_hz = (uint32_t)member_uint(wcbpf, "sample_hz");
+	r->m->cpu_n = (uint32_t)member_uint(wcbpf, "cpus");
 	/* What the header calls dropped holds lost intervals too; the rest went over the event cap. */
 	dropped = member_uint(o, "dropped_events");
 	lost = dump_dropped_events(r->m);

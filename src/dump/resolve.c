@@ -326,6 +326,7 @@ static void samples_resolve(struct reader *r, const struct lifetimes *threads)
 		if (s->comm_id == UINT32_MAX)
 			s->comm_id = r->m->threads[s->thread].comm_id;
 	}
+	model_sample_times_sort(r->m);
 }
 
 static int waits_resolve(struct reader *r)

@@ -22,6 +22,8 @@ struct writer {
 	const struct model *m;
 	struct json *j;
 	struct dump_strings strings;
+	size_t *sample_time_first; /* by sample, one more than there are: where its moments begin in sample_times */
+	uint32_t *sample_times;	   /* indexes of the model's, by sample, each in time order */
 	uint32_t outcome_ids[WAIT_OUTCOME_MAX], ctx_ids[WAKER_CTX_MAX], owner_unknown_ids[OWNER_UNKNOWN_MAX];
 };
 
@@ -142,9 +144,23 @@ static void thread_write(struct writer *w, size_t index)
 	json_kv_uint_nz(j, "below_min", t->below_min_n);
 	json_kv_uint_nz(j, "voluntary", t->voluntary_n);
 	json_kv_uint_nz(j, "involuntary", t->involuntary_n);
+	json_kv_uint_nz(j, "cpus_allowed", t->cpu_allowed_n);
 	json_kv_uint_nz(j, "samples", t->sample_n);
 	json_end_object(j);
 	json_newline(j);
+}
+
+static void sample_times_write(struct writer *w, size_t index)
+{
+	size_t from = w->sample_time_first[index], to = w->sample_time_first[index + 1];
+
+	if (from == to)
+		return;
+	json_key(w->j, "at");
+	json_begin_array(w->j);
+	for (size_t i = from; i < to; i++)
+		json_int(w->j, time_clamp(w->m->sample_times[w->sample_times[i]].at_ns, 0, w->m->end_ns));
+	json_end_array(w->j);
 }
 
 /* The thread's begin tells it from others that had its number. */
@@ -166,6 +182,7 @@ static void sample_write(struct writer *w, size_t index)
 	json_kv_uint_nz(j, "kstack", s->kstack < w->m->stack_n ? s->kstack : 0);
 	json_kv_uint_nz(j, "ustack", s->ustack < w->m->stack_n ? s->ustack : 0);
 	json_kv_uint(j, "samples", s->count);
+	sample_times_write(w, index);
 	json_end_object(j);
 	json_newline(j);
 }
@@ -353,6 +370,10 @@ static void wait_write(struct writer *w, size_t index)
 		kv_id_nz(w, "outcome", w->outcome_ids[x->outcome]);
 	json_kv_int_nz(j, "clipped", x->clipped);
 	wait_times_write(w, x, start_ns, end_ns);
+	if (x->cpu_from)
+		json_kv_uint(j, "cpu_from", x->cpu_from - 1u);
+	if (x->cpu_to)
+		json_kv_uint(j, "cpu_to", x->cpu_to - 1u);
 	waker_write(w, x);
 	wait_call_write(w, x);
 	wait_row_write(w, row, t);
@@ -470,6 +491,35 @@ static int words_intern(struct writer *w)
 	return 0;
 }
 
+/* The model has moments in time order, the dump has them by sample. */
+static int sample_times_group(struct writer *w)
+{
+	const struct model *m = w->m;
+	size_t *next;
+
+	w->sample_time_first = calloc(m->sample_n + 1, sizeof(*w->sample_time_first));
+	w->sample_times = calloc(m->sample_time_n + 1, sizeof(*w->sample_times));
+	next = calloc(m->sample_n + 1, sizeof(*next));
+	if (!w->sample_time_first || !w->sample_times || !next) {
+		free(next);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < m->sample_time_n; i++) {
+		if (m->sample_times[i].sample < m->sample_n)
+			w->sample_time_first[m->sample_times[i].sample + 1]++;
+	}
+	for (size_t i = 0; i < m->sample_n; i++) {
+		w->sample_time_first[i + 1] += w->sample_time_first[i];
+		next[i] = w->sample_time_first[i];
+	}
+	for (size_t i = 0; i < m->sample_time_n; i++) {
+		if (m->sample_times[i].sample < m->sample_n)
+			w->sample_times[next[m->sample_times[i].sample]++] = (uint32_t)i;
+	}
+	free(next);
+	return 0;
+}
+
 int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), void *arg, json_sink sink,
 	       void *sink_arg)
 {
@@ -477,12 +527,18 @@ int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), 
 	struct writer w = { .m = m };
 	int r;
 
-	if (json_new(sink, sink_arg, JSON_COMPACT, &j) < 0 || words_intern(&w) < 0 ||
-	    dump_strings_init(&w.strings, m->strings) < 0)
+	if (json_new(sink, sink_arg, JSON_COMPACT, &j) < 0 || words_intern(&w) < 0)
 		return -ENOMEM;
-	w.j = j;
-	header_write(&w, wcbpf, arg);
-	r = events_write(&w);
-	dump_strings_done(&w.strings);
+	r = sample_times_group(&w);
+	if (r == 0)
+		r = dump_strings_init(&w.strings, m->strings);
+	if (r == 0) {
+		w.j = j;
+		header_write(&w, wcbpf, arg);
+		r = events_write(&w);
+		dump_strings_done(&w.strings);
+	}
+	free(w.sample_time_first);
+	free(w.sample_times);
 	return r;
 }

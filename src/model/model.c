@@ -17,7 +17,7 @@
 /* The cap of 4 Mi events promises 400 MB, strings and all. */
 #define INDEX_24_MAX 0xffffffu /* rows and wakers: a wait refers to them in 24 bits */
 
-_Static_assert(sizeof(struct model_wait) <= 80, "a wait is what a recording holds most of");
+_Static_assert(sizeof(struct model_wait) <= 88, "a wait is what a recording holds most of");
 _Static_assert(sizeof(struct model_op) <= 88, "events share one cap");
 _Static_assert(sizeof(struct model_link) <= 80, "events share one cap");
 
@@ -80,6 +80,7 @@ struct model *model_free(struct model *m)
 	free(m->rows);
 	free(m->threads);
 	free(m->samples);
+	free(m->sample_times);
 	free(m->processes);
 	free(m->spans);
 	free(m->wakers);
@@ -160,6 +161,31 @@ int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret)
 int model_sample_add(struct model *m, uint32_t *ret)
 {
 	return APPEND(m, sample, ret);
+}
+
+int model_sample_time_add(struct model *m, uint32_t sample, int64_t at_ns)
+{
+	if (m->event_cap && m->sample_time_n >= m->event_cap)
+		return -ENOSPC;
+	if (VEC_RESERVE(m->sample_times, m->sample_time_cap, m->sample_time_n + 1) < 0)
+		return -ENOMEM;
+	m->sample_times[m->sample_time_n++] = (struct model_sample_time){ .at_ns = at_ns, .sample = sample };
+	return 0;
+}
+
+static int sample_time_compare(const void *a, const void *b)
+{
+	const struct model_sample_time *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+void model_sample_times_sort(struct model *m)
+{
+	if (m->sample_time_n)
+		qsort(m->sample_times, m->sample_time_n, sizeof(*m->sample_times), sample_time_compare);
 }
 
 int model_process_add(struct model *m, uint32_t *ret)

@@ -115,6 +115,7 @@ struct model_wait {
 	uint32_t has_timeout : 1;
 	uint32_t word_kind : 2;	/* private, with word: see model_wait_words_set() */
 	uint32_t word;
+	uint16_t cpu_from, cpu_to; /* number + 1 of the CPU that it left, and of that on which it ran again; 0: unknown */
 };
 
 /*
@@ -156,6 +157,7 @@ struct model_thread {
 	uint64_t oncpu_ns, runnable_ns, blocked_ns, lost_ns; /* sum = end_ns - begin_ns when has_totals */
 	uint32_t interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
 	uint32_t sample_n;
+	uint32_t cpu_allowed_n; /* CPUs that it might run on, at its end or the recording's; 0: unknown */
 	uint8_t clipped;
 	bool has_totals;
 };
@@ -176,6 +178,12 @@ struct model_sample {
 struct model_span {
 	uint32_t op; /* op index */
 	uint8_t trace[16], span[8];
+};
+
+/* When samples were taken, in time order. */
+struct model_sample_time {
+	int64_t at_ns;
+	uint32_t sample; /* sample index */
 };
 
 struct model_process {
@@ -256,6 +264,7 @@ struct model {
 	struct model_row *rows;
 	struct model_thread *threads;
 	struct model_sample *samples;
+	struct model_sample_time *sample_times; /* no blank entry 0; there may be fewer than samples were counted */
 	struct model_process *processes;
 	struct model_span *spans;
 	struct model_waker *wakers;
@@ -264,15 +273,18 @@ struct model {
 	struct model_module *modules;
 	/* blank entry 0 included */
 	size_t op_n, wait_n, link_n, row_n, thread_n, sample_n, process_n, span_n, waker_n, aside_n, stack_n, module_n;
+	size_t sample_time_n;
 	int64_t epoch_unix_ns;
 	int64_t end_ns; /* relative time of the dump */
 	size_t event_cap; /* most places that events take; 0: no cap */
 	size_t goroutine_n; /* entries of threads that are goroutines */
 	uint32_t sample_hz; /* samples a second on each CPU; 0: none were taken */
+	uint32_t cpu_n;	    /* CPUs of the host that were online; 0: unknown */
 	struct model_integrity integrity;
 	/* capacities and wakers and asides by their numbers, private */
 	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, sample_cap, process_cap, span_cap, waker_cap, aside_cap,
 		stack_cap, module_cap;
+	size_t sample_time_cap;
 	struct map *waker_ids, *aside_tids;
 };
 
@@ -296,6 +308,10 @@ int model_thread_add(struct model *m, uint32_t *ret);
 #define MODEL_GOROUTINE_PLACES 3
 int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret);
 int model_sample_add(struct model *m, uint32_t *ret);
+/* One more moment of a sample, which is no event of the cap but has the same limit: -ENOSPC at as many. 0, -ENOMEM. */
+int model_sample_time_add(struct model *m, uint32_t sample, int64_t at_ns);
+/* Puts them in time order; needed if they were not added in it. */
+void model_sample_times_sort(struct model *m);
 int model_process_add(struct model *m, uint32_t *ret);
 int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret);
 int model_module_add(struct model *m, uint32_t *ret);

@@ -12,6 +12,7 @@ static void write_header(void *arg, struct json *j)
 	const struct output_job *job = arg;
 
 	recording_write_facts(j, job->f);
+	json_kv_uint_nz(j, "cpus", job->m->cpu_n);
 	json_kv_uint_nz(j, "sample_hz", job->m->sample_hz);
 	points_write_detached(j, job->f);
 	json_key(j, "integrity");

@@ -41,23 +41,26 @@ ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32',
                   'waker_pid': 'u32', 'waker_tid': 'u32', 'waker_goid': 'u64', 'waker_op': 'u64', 'waker_ctx': 'string',
                   'waker_comm': 'string', 'owner_tid': 'u32', 'owner_unknown': 'string', 'timeout_ns': 'timeout',
                   'futex_val': 'u32', 'syscall': 'syscall', 'futex_op': 'u32', 'kstack': 'stack', 'ustack': 'stack',
-                  'waker_stack': 'stack', 'thread_name': 'string', 'task_state': 'u32', 'parked': 'one'},
+                  'waker_stack': 'stack', 'thread_name': 'string', 'task_state': 'u32', 'parked': 'one',
+                  'cpu_from': 'u32', 'cpu_to': 'u32'},
          'link': {}, 'span': {},
          'stack': {'sid': 'u32', 'side': 'word', 'ended': 'word', 'frames': 'frames'},
          'module': {'mid': 'u32', 'path': 'word', 'build_id': 'word', 'bias': 'u64'},
-         'thread': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'parent_goid': 'u64', 'comm': 'word', 'op': 'u64', 'clipped': 'clipped', 'begin_ns': 'i64',
+         'thread': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'parent_goid': 'u64', 'comm': 'word', 'op': 'u64',
+                    'clipped': 'clipped', 'begin_ns': 'i64',
                     'end_ns': 'i64', 'oncpu_ns': 'u64', 'runnable_ns': 'u64', 'blocked_ns': 'u64', 'lost_ns': 'u64',
                     'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32',
-                    'samples': 'u32'},
+                    'samples': 'u32', 'cpus_allowed': 'u32'},
          'sample': {'pid': 'u32', 'tid': 'u32', 'begin_ns': 'i64', 'thread_name': 'string', 'syscall': 'syscall',
-                    'kstack': 'stack', 'ustack': 'stack', 'samples': 'u32'}}
+                    'kstack': 'stack', 'ustack': 'stack', 'samples': 'u32', 'at': 'times'}}
 HEADER = {'schema_version': 'i64', 'epoch_unix_nano': 'i64', 'dumped_unix_nano': 'i64', 'dropped_events': 'u64',
           'event_count': 'i64'}
 OPEN_OP = {'op_id': 'u64', 'parent_id': 'u64', 'kind': 'word', 'work_type': 'word', 'class_id': 'string',
            'ident_id': 'string', 'client_id': 'string', 'meta_id': 'string', 'start_ns': 'i64'}
 # 0 is a value of its own for these; all others are left out when 0 or empty.
 ZERO_ALLOWED = {'s', 'd', 'e', 'exit_status', 'syscall', 'futex_op', 'futex_val', 'timeout_ns', 'wake_ns', 'begin_ns',
-                'end_ns', 'oncpu_ns', 'runnable_ns', 'blocked_ns', 'lost_ns', 'start_ns', 'frames', 'comm', 'path', 'ended'}
+                'end_ns', 'oncpu_ns', 'runnable_ns', 'blocked_ns', 'lost_ns', 'start_ns', 'frames', 'comm', 'path', 'ended', 'cpu_from',
+                'cpu_to'}
 RANGES = {'u64': (0, UINT64_MAX), 'i64': (-INT64_MAX - 1, INT64_MAX), 'u32': (0, UINT32_MAX),
           'i32': (-(1 << 31), (1 << 31) - 1), 'syscall': (0, (1 << 31) - 1), 'timeout': (0, INT64_MAX),
           'clipped': (1, 3), 'one': (1, 1), 'string': (0, UINT32_MAX), 'stack': (0, UINT32_MAX)}
@@ -113,6 +116,11 @@ class Checker:
         if kind == 'frames':
             if not isinstance(v, list):
                 self.error(where, 'frames is no array')
+                return False
+            return True
+        if kind == 'times':
+            if not isinstance(v, list) or any(isinstance(x, bool) or not isinstance(x, int) for x in v):
+                self.error(where, '%s is no array of times', key)
                 return False
             return True
         if isinstance(v, bool) or not isinstance(v, int):
@@ -353,7 +361,14 @@ class Checker:
         return True
 
     def shape_sample(self, where, ev):
-        return self.needs(where, ev, 'pid', 'tid', 'begin_ns', 'samples')
+        if not self.needs(where, ev, 'pid', 'tid', 'begin_ns', 'samples'):
+            return False
+        at = ev.get('at', [])
+        if len(at) > ev['samples'] or at != sorted(at):
+            self.error(where, '%d samples at %d moments, or not in time order', ev['samples'], len(at))
+        for ns in at:
+            self.interval(where, ns, ns)
+        return True
 
     # ---- what lines say of each other ----
 

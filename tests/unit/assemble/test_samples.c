@@ -70,6 +70,13 @@ Test(samples, equal_ones_add_up)
 	s = find(100, "other", 0, -1);
 	cr_assert(s && s->count == 1);
 	cr_expect_eq(rig.m->threads[s->thread].sample_n, 8);
+	cr_assert_eq(rig.m->sample_time_n, 11);
+	for (size_t i = 0; i < 5; i++) {
+		const struct model_sample_time *t = &rig.m->sample_times[i];
+
+		cr_expect_eq((uint64_t)t->at_ns, MS((int64_t)i + 1) - MS(0));
+		cr_expect_eq(rig.m->threads[rig.m->samples[t->sample].thread].tid, 100);
+	}
 }
 
 Test(samples, stacks_that_are_missing_are_counted)

@@ -42,6 +42,20 @@ Test(waits, blocked_then_runnable)
 	cr_expect_eq(w->op, rig.m->threads[w->thread].op);
 }
 
+/* Of a wait of several intervals: where the first began and the last ended. */
+Test(waits, cpus)
+{
+	rig_start(&rig, 0);
+	rig_seed(&rig, 100, 100, "app");
+	RIG_INTERVAL(&rig, US(1), US(2), US(3), .cpu_out = 0, .cpu_in = 1, .seq = 1);
+	RIG_INTERVAL(&rig, US(4), US(5), US(6), .cpu_out = 1, .cpu_in = 7, .seq = 2, .flags = WCBPF_IV_SAME_CALL);
+	RIG_INTERVAL(&rig, US(10), 0, US(20), .cpu_out = 3, .cpu_in = 0, .seq = 3, .flags = WCBPF_IV_OPEN_AT_END);
+	rig_finish(&rig, US(20));
+	cr_assert_eq(rig.m->wait_n, 3);
+	cr_expect(rig.m->waits[1].cpu_from == 1 && rig.m->waits[1].cpu_to == 8);
+	cr_expect(rig.m->waits[2].cpu_from == 4 && rig.m->waits[2].cpu_to == 0);
+}
+
 Test(waits, preemption_is_runnable_only)
 {
 	RIG_INTERVAL(&rig, MS(10), MS(10), MS(35), .seq = 1, .flags = WCBPF_IV_PREEMPTED, .state = 0, .syscall = -1);

@@ -62,7 +62,7 @@ static void add_threads_and_stacks(struct model *m)
 	cr_assert(model_thread_add(m, &i) == 0);
 	m->threads[i] = (struct model_thread){ .pid = 10, .tid = 10, .comm_id = str(m, "sh"), .op = 2, .begin_ns = 0,
 					       .end_ns = 1000, .oncpu_ns = 300, .runnable_ns = 100, .blocked_ns = 550,
-					       .lost_ns = 50, .interval_n = 9, .lost_n = 1, .voluntary_n = 5,
+					       .lost_ns = 50, .cpu_allowed_n = 2, .interval_n = 9, .lost_n = 1, .voluntary_n = 5,
 					       .involuntary_n = 3, .has_totals = true, .clipped = CLIPPED_BEFORE };
 	cr_assert(model_thread_add(m, &i) == 0);
 	m->threads[i] = (struct model_thread){ .pid = 11, .tid = 11, .comm_id = str(m, "true"), .begin_ns = 100,
@@ -91,6 +91,9 @@ static void add_threads_and_stacks(struct model *m)
 					       .comm_id = str(m, "old name"), .syscall = 0 };
 	m->threads[1].sample_n = 40;
 	m->threads[2].sample_n = 2;
+	/* not all of the first */
+	cr_assert(model_sample_time_add(m, 1, 7) == 0 && model_sample_time_add(m, 2, 150) == 0 &&
+		  model_sample_time_add(m, 1, 200) == 0 && model_sample_time_add(m, 2, 200) == 0);
 }
 
 static void words_set(struct model *m, uint32_t wait, const struct model_wait_words *words)
@@ -109,7 +112,7 @@ static void add_waits(struct model *m)
 	cr_assert(model_waker_intern(m, 98, 99, str(m, "outsider"), &outsider) == 0);
 	m->waits[i] = (struct model_wait){ .start_ns = 10, .end_ns = 60, .blocked_ns = 30, .runnable_ns = 15,
 					   .wake_ns = 40, .row = row, .op = 2, .ident_id = str(m, "pipe:[77]"),
-					   .thread = 1, .waker = 2,
+					   .thread = 1, .waker = 2, .cpu_from = 1, .cpu_to = 300,
 					   .outcome = WAIT_WOKEN, .ctx = WAKER_TASK };
 	cr_assert(model_row_add(m, &row) == 0);
 	m->rows[row] = (struct model_row){ .comm_id = str(m, "old name"), .syscall = 61, .kind_id = str(m, "child"),

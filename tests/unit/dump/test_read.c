@@ -110,7 +110,7 @@ Test(read, the_model_comes_back)
 		cr_expect(a.start_ns == b.start_ns && a.end_ns == b.end_ns && a.blocked_ns == b.blocked_ns &&
 			  a.runnable_ns == b.runnable_ns && a.wake_ns == b.wake_ns && a.op == b.op &&
 			  a.target == b.target && a.thread == b.thread && a.waker == b.waker &&
-			  a.outcome == b.outcome && a.ctx == b.ctx &&
+			  a.outcome == b.outcome && a.ctx == b.ctx && a.cpu_from == b.cpu_from && a.cpu_to == b.cpu_to &&
 			  a.clipped == b.clipped, "wait %zu", i);
 		cr_expect(a.owner_unknown == b.owner_unknown && a.has_timeout == b.has_timeout &&
 			  a.timeout_ns == b.timeout_ns && p->has_futex_op == q->has_futex_op &&
@@ -148,6 +148,11 @@ Test(read, the_model_comes_back)
 		cr_expect_str_eq(strtab_str(m->strings, a->comm_id), strtab_str(r->strings, b->comm_id));
 	}
 	cr_expect(r->threads[1].sample_n == 40 && r->threads[2].sample_n == 2);
+	cr_expect(r->threads[1].cpu_allowed_n == 2 && r->threads[2].cpu_allowed_n == 0);
+	cr_assert(r->sample_time_n == m->sample_time_n);
+	for (size_t i = 0; i < m->sample_time_n; i++)
+		cr_expect(r->sample_times[i].at_ns == m->sample_times[i].at_ns &&
+			  r->sample_times[i].sample == m->sample_times[i].sample, "moment %zu", i);
 	free(text);
 	model_free(r);
 	model_free(m);
@@ -333,6 +338,25 @@ Test(read, tid_reuse_follows_time)
 }
 
 /* Of two threads of one number the begin tells; what is of neither has no time to divide. */
+/* Moments that are none, too many of them, in no order. */
+Test(read, sample_times_are_checked)
+{
+	static const char text[] =
+		"{\"schema_version\":1,\"epoch_unix_nano\":0,\"dumped_unix_nano\":1000,\"event_count\":3,\"strings\":[\"\"],"
+		"\"wcbpf\":{\"cpus\":6}}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":5,\"at\":[900,3,-1,\"x\",1001]}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":1,\"syscall\":1,\"at\":[5,6]}\n"
+		"{\"e\":\"sample\",\"pid\":1,\"tid\":7,\"begin_ns\":0,\"samples\":1,\"syscall\":2,\"at\":9}\n";
+	struct model *m = fixture_read(text, NULL);
+
+	cr_assert(m->sample_n == 4 && m->sample_time_n == 3);
+	cr_expect(m->cpu_n == 6);
+	cr_expect(m->sample_times[0].at_ns == 3 && m->sample_times[0].sample == 1);
+	cr_expect(m->sample_times[1].at_ns == 5 && m->sample_times[1].sample == 2);
+	cr_expect(m->sample_times[2].at_ns == 900 && m->sample_times[2].sample == 1);
+	model_free(m);
+}
+
 Test(read, samples_find_their_thread)
 {
 	struct dump_problem problem;
