@@ -337,6 +337,24 @@ struct model_wait_words model_wait_words(const struct model *m, const struct mod
 /* Gives a stack its frames (copied) and how it ended. 0, -ENOMEM. */
 int model_stack_set(struct model *m, uint32_t stack, const char *ended, const struct model_frame *frames, size_t n);
 
+struct text; /* of util/text.h */
+/*
+ * A stack as its readers see it: its frames innermost first, then, where the
+ * root side or all of it is missing, one word of our own in brackets.
+ */
+enum model_entry_style {
+	ENTRY_FOLDED, /* name, escaped */
+	ENTRY_MAP,    /* name+offset, escaped */
+	ENTRY_EXACT,  /* name as it is, for JSON */
+};
+/* Entries of a stack, the bracketed word included; 0 for stack 0. */
+size_t model_stack_entry_n(const struct model *m, uint32_t stack);
+/* Appends entry i, 0 the innermost. */
+void model_stack_entry_append(struct text *t, const struct model *m, uint32_t stack, size_t i,
+			      enum model_entry_style style);
+/* The frame of entry i; NULL: it is a word of our own. */
+const struct model_frame *model_stack_entry_frame(const struct model *m, uint32_t stack, size_t i);
+
 /* Are there n places in the event cap? */
 bool model_has_places(const struct model *m, size_t n);
 /* Ops, waits, links and spans that the dump will hold. */

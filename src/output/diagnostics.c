@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "output/escape.h"
 #include "output/integrity.h"
 #include "output/job.h"
 #include "output/verdict.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 #define REFUSED "Operation not permitted"
 

@@ -7,16 +7,16 @@
  */
 #include <inttypes.h>
 
-#include "output/escape.h"
-#include "output/frames.h"
+#include "model/model.h"
 #include "output/job.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 void folded_append_stack(struct text *t, const struct model *m, uint32_t stack)
 {
-	for (size_t i = frames_n(m, stack); i > 0; i--) {
+	for (size_t i = model_stack_entry_n(m, stack); i > 0; i--) {
 		text_append(t, ";");
-		frames_append(t, m, stack, i - 1, FRAMES_FOLDED);
+		model_stack_entry_append(t, m, stack, i - 1, ENTRY_FOLDED);
 	}
 }
 

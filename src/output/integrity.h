@@ -2,8 +2,8 @@
 #pragma once
 /* What a recording lost, by cause: as JSON counters and in words. */
 #include "model/model.h"
-#include "output/text.h"
 #include "util/json.h"
+#include "util/text.h"
 
 /*
  * Inside the open object: "lost_stack_trace_count", every counter of struct

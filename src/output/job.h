@@ -8,8 +8,8 @@
 #include "analyze/analyze.h"
 #include "output/output.h"
 #include "output/tally.h"
-#include "output/text.h"
 #include "util/json.h"
+#include "util/text.h"
 
 struct output_job {
 	const struct model *m;	      /* NULL: the recording could not run */

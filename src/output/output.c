@@ -18,9 +18,10 @@
 
 #include "output/dir.h"
 #include "output/job.h"
-#include "output/text.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 #include "util/files.h"
+#include "util/text.h"
 
 enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_DIAGNOSTICS, FILE_SUMMARY };
 enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_WALL = 1 << OUTPUT_WALL, MODE_ANY = ~0 };
@@ -235,4 +236,12 @@ int output_write(struct output_dir *d, const struct model *m, const struct outpu
 int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why)
 {
 	return output_run(d, NULL, f, ret_why);
+}
+
+char *output_escape(const char *name)
+{
+	_cleanup_(text_done) struct text t = {0};
+
+	escape_name(&t, name ? name : "");
+	return text_error(&t) ? NULL : TAKE_PTR(t.bytes);
 }

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "output/frames.h"
+#include "model/model.h"
 #include "output/job.h"
 #include "util/cleanup.h"
 
@@ -28,13 +28,13 @@ static uint32_t row_stack(const struct model_row *r, enum stack_side side)
 
 static void append_body(struct text *t, const struct model *m, uint32_t stack, enum stack_side side)
 {
-	size_t n = frames_n(m, stack);
+	size_t n = model_stack_entry_n(m, stack);
 
 	if (!n)
 		text_append(t, side == STACK_KERNEL ? "    [no kernel stack]\n" : "    [no user stack]\n");
 	for (size_t i = 0; i < n; i++) {
 		text_append(t, "    ");
-		frames_append(t, m, stack, i, FRAMES_MAP);
+		model_stack_entry_append(t, m, stack, i, ENTRY_MAP);
 		text_append(t, "\n");
 	}
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "model/model.h"
 #include "output/endings.h"
-#include "output/frames.h"
 #include "output/integrity.h"
 #include "output/job.h"
 #include "output/points.h"
@@ -254,9 +254,9 @@ static int write_threads(struct json *j, const struct model *m, size_t n_max)
 
 static void write_stack(struct json *j, const struct model *m, uint32_t stack, struct text *name)
 {
-	for (size_t i = frames_n(m, stack); i > 0; i--) {
+	for (size_t i = model_stack_entry_n(m, stack); i > 0; i--) {
 		text_clear(name);
-		frames_append(name, m, stack, i - 1, FRAMES_EXACT);
+		model_stack_entry_append(name, m, stack, i - 1, ENTRY_EXACT);
 		json_string(j, text_str(name));
 	}
 }

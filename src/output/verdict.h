@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /* State and caveat of a recording, in the words of the off-CPU lane's harness. */
-#include "output/text.h"
+#include "util/text.h"
 
 struct output_job;
 

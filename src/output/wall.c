@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "output/escape.h"
 #include "output/job.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 const char *wall_leaf(enum analyze_state state)
 {

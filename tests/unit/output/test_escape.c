@@ -5,9 +5,9 @@
 #include <regex.h>
 #include <string.h>
 
-#include "output/escape.h"
 #include "output/output.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 /* What a reader does: \\ is a backslash, \xHH a byte. */
 static void unescape(const char *s, char *ret)

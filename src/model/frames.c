@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * Folded lines, map text and the summary show the same stacks in another
+ * Folded lines, map text, the summary and exports show the same stacks in another
  * order and dress. What a frame is called, and which word stands for frames
  * that are missing, is decided here once.
  */
-#include "output/frames.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include "output/escape.h"
+#include "model/model.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/text.h"
 
 /*
  * The word at the root side, NULL: the walk came to an end there. A guess at a frame, or a walk by frame pointers
@@ -42,7 +42,7 @@ static size_t body_n(const struct model *m, uint32_t stack)
 	return stack < m->stack_n && m->stacks[stack].resolved ? m->stacks[stack].frame_n : 0;
 }
 
-size_t frames_n(const struct model *m, uint32_t stack)
+size_t model_stack_entry_n(const struct model *m, uint32_t stack)
 {
 	if (!stack)
 		return 0;
@@ -50,7 +50,7 @@ size_t frames_n(const struct model *m, uint32_t stack)
 }
 
 /* "libc.so.6" of "/usr/lib/libc.so.6", "vdso" of "[vdso]", "anon" of "//anon". */
-static void append_module(struct text *t, const char *path, enum frames_style style)
+static void append_module(struct text *t, const char *path, enum model_entry_style style)
 {
 	_cleanup_(text_done) struct text name = {0};
 	const char *slash = strrchr(path, '/');
@@ -62,14 +62,14 @@ static void append_module(struct text *t, const char *path, enum frames_style st
 		n -= 2;
 	}
 	text_append_n(&name, base, n);
-	if (style == FRAMES_EXACT)
+	if (style == ENTRY_EXACT)
 		text_append(t, text_str(&name));
 	else
 		escape_frame(t, text_str(&name));
 	t->failed |= name.failed;
 }
 
-void frames_append(struct text *t, const struct model *m, uint32_t stack, size_t i, enum frames_style style)
+void model_stack_entry_append(struct text *t, const struct model *m, uint32_t stack, size_t i, enum model_entry_style style)
 {
 	const struct model_frame *f;
 
@@ -83,11 +83,11 @@ void frames_append(struct text *t, const struct model *m, uint32_t stack, size_t
 	if (f->name_id) {
 		const char *name = strtab_str(m->strings, f->name_id);
 
-		if (style == FRAMES_EXACT)
+		if (style == ENTRY_EXACT)
 			text_append(t, name);
 		else
 			escape_frame(t, name);
-		if (style == FRAMES_MAP)
+		if (style == ENTRY_MAP)
 			text_appendf(t, "+%" PRIu32, f->offset);
 	} else if (f->module && f->module < m->module_n) {
 		text_append(t, "[");
@@ -96,4 +96,9 @@ void frames_append(struct text *t, const struct model *m, uint32_t stack, size_t
 	} else {
 		text_append(t, "[unknown]");
 	}
+}
+
+const struct model_frame *model_stack_entry_frame(const struct model *m, uint32_t stack, size_t i)
+{
+	return i < body_n(m, stack) ? &m->stacks[stack].frames[i] : NULL;
 }

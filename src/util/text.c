@@ -4,7 +4,7 @@
  * a recording has some hundred thousand of them and each has some hundred
  * pieces, so neither an allocation a line nor a stdio lock a piece is wanted.
  */
-#include "output/text.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /* Names made safe for line formats; the rules are in wcbpf-output(5), ESCAPES. */
-#include "output/text.h"
+#include "util/text.h"
 
-/* Appends a thread's name by the rules of output_escape(). An empty name becomes "[unnamed]". */
+/* Appends a thread's name. An empty name becomes "[unnamed]". */
 void escape_name(struct text *t, const char *name);
 /*
  * Appends a function's or file's name: by the same rules, and so that it can

@@ -9,13 +9,11 @@
  * for a second value; and brackets at a frame's start are our own words
  * ("[unknown]"). A thread's name comes first and always as itself.
  */
-#include "output/escape.h"
+#include "util/escape.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "output/output.h"
-#include "util/cleanup.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
@@ -148,12 +146,4 @@ void escape_line(struct text *t, const char *line)
 			text_append_n(t, line, n);
 		}
 	}
-}
-
-char *output_escape(const char *name)
-{
-	_cleanup_(text_done) struct text t = {0};
-
-	escape_name(&t, name ? name : "");
-	return text_error(&t) ? NULL : TAKE_PTR(t.bytes);
 }
