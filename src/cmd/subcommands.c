@@ -26,6 +26,20 @@ const struct subcommand cmd_subcommands[] = {
 	 "Reads any wcprof dump, plain or gzip; a folder is one of wcbpf record or attach.\n"
 	 "Exit status: 0; 2 when the options are wrong or the dump can't be read.\n",
 	 options_report_rows, NULL, cmd_report},
+	{"flamegraph", "[DIR|DUMP]", "draw where time went as a flame graph, an SVG picture",
+	 "Without --view: all of the threads' lives where the CPU was sampled, else blocked time.\n"
+	 "Any browser shows the file; it can be zoomed and searched, and needs no network.\n",
+	 options_flamegraph_rows, NULL, cmd_flamegraph},
+	{"timeline", "[DIR|DUMP]", "draw threads and ops over time, a page to zoom and search",
+	 "One HTML file for any browser; it needs no network.\n", options_timeline_rows, NULL, cmd_timeline},
+	{"export", "-f FORMAT [DIR|DUMP]", "write a recording for other programs: perfetto, firefox, pprof, ...",
+	 "FORMAT    is                                              default file\n"
+	 "perfetto  a trace for ui.perfetto.dev                     trace.pftrace\n"
+	 "firefox   a profile for profiler.firefox.com              profile.json.gz\n"
+	 "pprof     a profile for go tool pprof                     profile.pb.gz\n"
+	 "folded    stacks for flamegraph.pl, speedscope            out.folded\n"
+	 "otlp      OpenTelemetry spans, JSON                       trace.otlp.json\n",
+	 options_export_rows, NULL, cmd_export},
 	{"doctor", "", "tell what this host and this user allow, and what is lost by what is missing", NULL,
 	 options_doctor_rows, NULL, cmd_doctor},
 	{"probes", "", "show which functions would be probed in a program, and at what cost",

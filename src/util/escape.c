@@ -147,3 +147,55 @@ void escape_line(struct text *t, const char *line)
 		}
 	}
 }
+
+void escape_utf8(struct text *t, const char *s)
+{
+	uint32_t c;
+
+	while (*s) {
+		size_t n = 0;
+
+		while (s[n] && !(s[n] & 0x80))
+			n++;
+		if (!n)
+			n = utf8_decode(s, &c);
+		if (n)
+			text_append_n(t, s, n);
+		else
+			text_append(t, REPLACEMENT);
+		s += n ? n : 1;
+	}
+}
+
+/* What XML 1.0 has no way to say (2.2, Char), and C1 controls, which it discourages. */
+static bool xml_has(uint32_t c)
+{
+	return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && c != 0xfffe && c != 0xffff;
+}
+
+void escape_xml(struct text *t, const char *s)
+{
+	uint32_t c = 0;
+
+	for (size_t n; *s; s += n) {
+		n = utf8_decode(s, &c);
+		if (!n) {
+			n = 1;
+			text_append(t, REPLACEMENT);
+		} else if (c == '&') {
+			text_append(t, "&amp;");
+		} else if (c == '<') {
+			text_append(t, "&lt;");
+		} else if (c == '>') {
+			text_append(t, "&gt;");
+		} else if (c == '"') {
+			text_append(t, "&quot;");
+		} else if (c == '\'') {
+			text_append(t, "&#39;");
+		} else if (!xml_has(c)) {
+			append_hex(t, s, n);
+		} else {
+			text_append_n(t, s, n);
+		}
+	}
+}

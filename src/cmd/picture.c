@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* From options to a file, for all three verbs. What it came to is told on stderr: stdout may be the file. */
+#include "cmd/picture.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cmd.h"
+#include "util/cleanup.h"
+#include "util/json.h"
+#include "util/log.h"
+#include "util/parse.h"
+#include "util/vec.h"
+
+#define JSON_VERSION 1
+
+int picture_set_input(void *config, const char *value, char **ret_why)
+{
+	struct picture_options *o = config;
+
+	if (o->report.input)
+		return options_refuse(ret_why, "%s: one recording at a time", value);
+	o->report.input = value;
+	return 0;
+}
+
+int picture_set_output(void *config, const char *value, char **ret_why)
+{
+	if (!*value)
+		return options_refuse(ret_why, "-o: an empty name");
+	((struct picture_options *)config)->output = value;
+	return 0;
+}
+
+int picture_set_view(void *config, const char *value, char **ret_why)
+{
+	struct picture_options *o = config;
+
+	for (enum export_view v = 0; v < EXPORT_VIEW_MAX; v++) {
+		if (strcmp(value, export_view_name(v)) == 0) {
+			o->view = v;
+			o->has_view = true;
+			return 0;
+		}
+	}
+	return options_refuse(ret_why, "--view %s: there are offcpu, offwake, wall and path", value);
+}
+
+int picture_set_idle(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct picture_options *)config)->idle_too = true;
+	return 0;
+}
+
+int picture_set_json(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct picture_options *)config)->json = true;
+	return 0;
+}
+
+static int set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why)
+{
+	uint32_t *list;
+	int r = parse_u32_list(value, &list, n);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return options_refuse(ret_why, "%s %s: not a list of numbers", option, value);
+	free(*ids);
+	*ids = list;
+	return 0;
+}
+
+int picture_set_pid(void *config, const char *value, char **ret_why)
+{
+	struct report_options *o = &((struct picture_options *)config)->report;
+
+	return set_ids("--pid", value, &o->pids, &o->pid_n, ret_why);
+}
+
+int picture_set_tid(void *config, const char *value, char **ret_why)
+{
+	struct report_options *o = &((struct picture_options *)config)->report;
+
+	return set_ids("--tid", value, &o->tids, &o->tid_n, ret_why);
+}
+
+int picture_set_comm(void *config, const char *value, char **ret_why)
+{
+	(void)ret_why;
+	((struct picture_options *)config)->report.comm = value;
+	return 0;
+}
+
+int picture_set_symbols(void *config, const char *value, char **ret_why)
+{
+	struct report_options *o = &((struct picture_options *)config)->report;
+	struct stat st;
+
+	if (stat(value, &st) < 0)
+		return options_refuse(ret_why, "--symbols %s: %m", value);
+	if (!S_ISDIR(st.st_mode))
+		return options_refuse(ret_why, "--symbols %s: no folder", value);
+	if (VEC_RESERVE(o->symbols, o->symbols_cap, o->symbols_n + 1) < 0)
+		return -ENOMEM;
+	o->symbols[o->symbols_n++] = value;
+	return 0;
+}
+
+int picture_set_debuginfod(void *config, const char *value, char **ret_why)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	(void)value;
+	if (!urls || !urls[strspn(urls, " ")])
+		return options_refuse(ret_why, "--debuginfod: DEBUGINFOD_URLS names no server to ask (sudo doesn't pass it on)");
+	((struct picture_options *)config)->report.debuginfod = true;
+	return 0;
+}
+
+/* Options may follow the operand. */
+static int options_read(struct picture_options *o, const struct option_row *rows, int argc, char **argv, char **ret_why)
+{
+	while (argc > 1) {
+		int rest, r = options_parse(rows, o, argc, argv, &rest, ret_why);
+
+		if (r < 0 || rest >= argc)
+			return r;
+		r = picture_set_input(o, argv[rest], ret_why);
+		if (r < 0)
+			return r;
+		argc -= rest;
+		argv += rest;
+	}
+	return 0;
+}
+
+static const char *output_of(const struct picture_options *o)
+{
+	return o->output ? o->output : o->format->file;
+}
+
+static int options_check(const struct picture_options *o, char **ret_why)
+{
+	if (!o->format)
+		return options_refuse(ret_why, "-f FORMAT is needed: perfetto, firefox, pprof, folded or otlp");
+	if (o->json && strcmp(output_of(o), "-") == 0)
+		return options_refuse(ret_why, "--json: standard output is the file (-o -)");
+	return 0;
+}
+
+/* "12.3 MB" */
+static void size_print(char ret[32], uint64_t bytes)
+{
+	if (bytes >= 1000000)
+		snprintf(ret, 32, "%.1f MB", (double)bytes / 1e6);
+	else if (bytes >= 1000)
+		snprintf(ret, 32, "%.1f kB", (double)bytes / 1e3);
+	else
+		snprintf(ret, 32, "%" PRIu64 " bytes", bytes);
+}
+
+static void told_print(const struct picture_options *o, const struct export_told *told, uint64_t bytes)
+{
+	char size[32];
+
+	if (log_level() < LOG_WARNING)
+		return;
+	size_print(size, bytes);
+	fprintf(stderr, "wcbpf: %s: %s, %s", output_of(o), o->format->about, size);
+	if (told->line_n)
+		fprintf(stderr, "; %" PRIu64 " stacks of view %s, values in nanoseconds, %.3f s in all", told->line_n,
+			export_view_name(o->view), (double)told->value_ns / 1e9);
+	fputc('\n', stderr);
+	if (told->hidden_ns)
+		fprintf(stderr, "wcbpf: hidden as idle by design: %.3f thread-s (--all shows it)\n", (double)told->hidden_ns / 1e9);
+	if (told->virtual_run_n)
+		log_info("%" PRIu64 " times on a CPU have no place on a CPU of the host: they are on CPUs with numbers above",
+			 told->virtual_run_n);
+	if (told->untimed_n)
+		log_info("%" PRIu64 " samples have no moment: they stand at the beginning of their thread", told->untimed_n);
+}
+
+static int stdout_sink(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+static int told_json(const struct picture_options *o, const struct export_told *told, uint64_t bytes)
+{
+	_cleanup_(json_freep) struct json *j = NULL;
+	int err = json_new(stdout_sink, stdout, JSON_INDENTED, &j);
+
+	if (err)
+		return err;
+	json_begin_object(j);
+	json_kv_string(j, "kind", "wcbpf_export");
+	json_kv_int(j, "schema_version", JSON_VERSION);
+	json_kv_string(j, "version", WCBPF_VERSION);
+	json_kv_string(j, "format", o->format->name);
+	json_kv_string(j, "file", output_of(o));
+	json_kv_uint(j, "bytes", bytes);
+	json_kv_uint(j, "value_ns", told->value_ns);
+	json_kv_uint(j, "stacks", told->line_n);
+	json_kv_uint(j, "hidden_ns", told->hidden_ns);
+	json_kv_uint(j, "pruned_frames", told->pruned_n);
+	json_kv_uint(j, "pruned_ns", told->pruned_ns);
+	json_kv_uint(j, "virtual_runs", told->virtual_run_n);
+	json_kv_uint(j, "untimed_samples", told->untimed_n);
+	json_end_object(j);
+	json_newline(j);
+	return json_flush(j);
+}
+
+/* Why there is nothing of what was asked for. */
+static const char *nothing(const struct picture_options *o)
+{
+	switch (o->view) {
+	case EXPORT_WALL:
+		return "the recording has no threads' lives, which the view wall is made of; try --view offcpu";
+	case EXPORT_PATH:
+		return "no critical path can be found in the recording";
+	default:
+		return "the recording has no blocked time to show (--all shows also what is idle by design)";
+	}
+}
+
+static int write_all(struct picture_options *o, struct report *r)
+{
+	_cleanup_(picture_file_freep) struct picture_file *file = NULL;
+	_cleanup_(picture_pick_done) struct picture_pick pick = { 0 };
+	_cleanup_(freep) char *why = NULL;
+	struct export_told told = { 0 };
+	struct export_job job = { .m = r->m, .view = o->view, .idle_too = o->idle_too,
+				  .version = r->facts.version, .host = r->facts.host, .kernel = r->facts.kernel };
+	int err = picture_pick_make(r->m, &o->report, &pick);
+
+	job.threads = pick.threads;
+	job.ops = pick.ops;
+	job.waits = pick.waits;
+	job.name = r->facts.command ? r->facts.command : r->facts.target ? r->facts.target : r->path;
+	if (!err)
+		err = picture_file_open(output_of(o), o->format->binary, &file, &why);
+	if (err < 0) {
+		log_error("%s", why ? why : strerror(-err));
+		return EXIT_USAGE;
+	}
+	err = export_write(o->format, &job, picture_file_write, file, &told);
+	if (err == -ENODATA) {
+		log_error("%s", nothing(o));
+		return EXIT_USAGE;
+	}
+	if (!err)
+		err = picture_file_commit(file);
+	/* A reader that has seen enough (| head) is no failure. */
+	if (err == -EPIPE)
+		return 0;
+	if (!err && o->json)
+		err = told_json(o, &told, picture_file_bytes(file));
+	if (err) {
+		log_error("%s could not be written: %s", output_of(o), strerror(-err));
+		return EXIT_FAILURE;
+	}
+	if (!o->json)
+		told_print(o, &told, picture_file_bytes(file));
+	return 0;
+}
+
+static int load_and_write(struct picture_options *o)
+{
+	_cleanup_(report_done) struct report r = { 0 };
+	_cleanup_(freep) char *why = NULL;
+	int err = report_load(&r, &o->report, &why);
+
+	if (err < 0) {
+		log_error("%s", why ? why : strerror(-err));
+		return EXIT_USAGE;
+	}
+	if (r.problem.message[0])
+		log_warning("%s: %s", r.path, r.problem.message);
+	if (!o->has_view)
+		o->view = r.m->sample_n > 1 ? EXPORT_WALL : EXPORT_OFFCPU;
+	return write_all(o, &r);
+}
+
+int picture_run(const char *verb, const struct option_row *rows, struct picture_options *o, int argc, char **argv)
+{
+	_cleanup_(freep) char *why = NULL;
+	int err = options_read(o, rows, argc, argv, &why), code;
+
+	if (err >= 0 && !o->all.help && !o->all.version)
+		err = options_check(o, &why);
+	if (err < 0) {
+		log_error("%s ('wcbpf %s -h' lists the options)", why ? why : strerror(-err), verb);
+		code = EXIT_USAGE;
+	} else if (o->all.help) {
+		help_print_subcommand(stdout, cmd_subcommand_find(verb));
+		code = 0;
+	} else if (o->all.version) {
+		puts("wcbpf " WCBPF_VERSION);
+		code = 0;
+	} else {
+		options_all_apply(&o->all);
+		code = load_and_write(o);
+	}
+	report_options_done(&o->report);
+	return code;
+}
