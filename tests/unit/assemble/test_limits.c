@@ -312,7 +312,7 @@ Test(limits, random_events_keep_the_invariants, .timeout = 240)
 	}
 }
 
-Test(limits, random_events_in_a_scope, .timeout = 120)
+Test(limits, random_events_in_a_scope)
 {
 	static const char *const scopes[] = { "*:*:1", "call:*", "*:2:ffffffffffffffff", "*:random" };
 

@@ -314,7 +314,8 @@ static void expect_truth(const struct program *p)
 
 static struct program program;
 
-Test(random, programs_and_their_twins, .timeout = 60)
+/* No time limits here: Criterion 2.4.1 loses some memory of several tests that have one and end at a time. */
+Test(random, programs_and_their_twins)
 {
 	unsigned throws = 0, calls = 0;
 
@@ -331,7 +332,7 @@ Test(random, programs_and_their_twins, .timeout = 60)
 }
 
 /* With hits missing nesting is uncertain, but nothing else: the rig checks what holds of all recordings. */
-Test(random, hits_that_are_lost, .timeout = 60)
+Test(random, hits_that_are_lost)
 {
 	for (unsigned seed = 1; seed <= 100; seed++) {
 		program_run(&program, seed, 300, true);
@@ -348,7 +349,7 @@ static int file_sink(void *arg, const char *bytes, size_t n)
 }
 
 /* The dump as an independent reader wants it, and the same again when it has been read. */
-Test(random, their_dumps, .timeout = 60)
+Test(random, their_dumps)
 {
 	char path[] = "/tmp/wcbpf-random-dump.XXXXXX", command[512];
 	struct dump_problem problem;
