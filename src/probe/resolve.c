@@ -391,7 +391,9 @@ static int by_address(const void *a, const void *b)
 
 	if (x->vaddr != y->vaddr)
 		return x->vaddr < y->vaddr ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	if (x->point != y->point)
+		return x->point < y->point ? -1 : 1;
+	return (int)x->wire.kind - (int)y->wire.kind;
 }
 
 int probe_resolve(const struct probe_set *s, const struct probe_object *o, struct probe_plan **ret)

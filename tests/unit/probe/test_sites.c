@@ -151,6 +151,25 @@ Test(sites, tail_jumps)
 	cr_expect(plans_has_note(g, "other: it ends where it jumps", "called by others too"), "%s", plans_notes(g));
 }
 
+/* What ends at the instruction where it begins would end before it begins, or take no time. */
+Test(sites, entry_is_no_exit)
+{
+	static const char text[] = "__attribute__((noinline)) int impl(int n) { __asm__ volatile(\"\"); return n * 3; }\n"
+				   "__attribute__((noinline)) int adds(int n) { return impl(n + 1); }\n"
+				   "__attribute__((noinline)) int jumps(int n) { return impl(n); }\n"
+				   "int main(int n, char **v) { return adds(n) + jumps(n); }\n";
+	const char *path = build_compile("p", "-O2 -fno-inline -fcf-protection=none -fno-ipa-icf", text);
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *bare = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "adds", &s), *q = NULL;
+
+	cr_assert(plans_site_n(p, WCBPF_SITE_ENTRY) == 1 && plans_site_n(p, WCBPF_SITE_EXIT) == 1, "%s", plans_notes(p));
+	cr_expect_lt(plans_site(p, WCBPF_SITE_ENTRY, 0)->vaddr, plans_site(p, WCBPF_SITE_EXIT, 0)->vaddr);
+	q = plans_inline(path, "jumps", &bare);
+	cr_assert_eq(q->site_n, 1, "%s", plans_notes(q));
+	cr_expect_eq(q->sites[0].wire.kind, WCBPF_SITE_MARK);
+	cr_expect(plans_has_note(q, "jumps: it only jumps to another function", "not the time"), "%s", plans_notes(q));
+}
+
 Test(sites, no_exit)
 {
 	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
