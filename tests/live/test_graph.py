@@ -45,8 +45,9 @@ def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), o
                       client_id=sid(client), start_ns=start * MS)
             open_ops.append({k: v for k, v in op.items() if v or k == 'start_ns'})
         else:
+            strand = dict(pid=55, tid=1000 + number) if wcbpf else {}
             event(e='op', id=number, k=kind, c=sid(cls), i=sid(ident), cl=sid(client), p=parent, o=outcome,
-                  s=start * MS + off_us * US, d=end * MS + off_us * US)
+                  s=start * MS + off_us * US, d=end * MS + off_us * US, **strand)
     for wait in list(waits) + list(extra):
         op, target, resource, reason, start, end = wait
         strand = dict(pid=55, tid=1000 + op, blocked_ns=int((end - start) * MS)) if wcbpf else {}
@@ -71,13 +72,13 @@ def machine_ops(ops):
     return with_threads + [op[:5] + (moved.get(op[5], op[5]) if op[0] != 103 else op[5],) + op[6:] for op in ops]
 
 
-def compared(live, ops=OPS, waits=WAITS, truth_ops=OPS, tolerance_us=100, **keys):
+def compared(live, ops=OPS, waits=WAITS, truth_ops=OPS, truth_waits=WAITS, tolerance_us=100, loaded=False, **keys):
     paths = live.path('truth.ndjson'), live.path('traced.ndjson')
-    for path, text in zip(paths, (dump(truth_ops, WAITS), dump(machine_ops(ops), waits, wcbpf=True, **keys))):
+    for path, text in zip(paths, (dump(truth_ops, truth_waits), dump(machine_ops(ops), waits, wcbpf=True, **keys))):
         with open(path, 'w') as f:
             f.write(text)
     a, b = graph.Graph(paths[0]), graph.Graph(paths[1])
-    return graph.Comparison(a, b, tolerance_us * US, resources=('own.lock',)).run()
+    return graph.Comparison(a, b, tolerance_us * US, resources=('own.lock',), loaded=loaded).run()
 
 
 def changed(rows, i, at, value):
@@ -107,6 +108,10 @@ FAULTS = {
     'missing wait': (dict(waits=WAITS[1:]), 'missing: wait of call Module.load sha:m s0 for call_exec'),
     'missing lock wait': (dict(waits=WAITS[:-1]), 'missing: wait of session_phase engine.session s0 s0 for cachelock:b'),
     'one of two': (dict(waits=WAITS[:3] + WAITS[4:]), 'for cachelock:a: 2, traced 1'),
+    'missing lock wait that blocked': (dict(waits=WAITS[:-1], loaded=True, extra=[(1, 0, 'futex', 'sync', 60, 61)]),
+                                       'for cachelock:b: 1, traced 0'),
+    'missing wait for one that ended late': (dict(waits=WAITS[1:] + [(3, 0, '', 'call_exec', 2, 29)]),
+                                             'missing: wait of call Module.load sha:m s0 for call_exec'),
     'invented wait': (dict(extra=[(9, 5, '', 'call_exec', 50, 51)]), 'invented: wait of call Query.version'),
     'uncontended lock': (dict(extra=[(9, 0, 'own.lock', 'lock', 57, 58)]), 'for own.lock: 0, traced 1'),
     'wait without target': (dict(waits=changed(WAITS, 1, 1, 0)), 'for nothing known: 0, traced 1'),
@@ -133,6 +138,11 @@ def test_equal_graphs_are_equal(live):
         c = compared(live, ops=ops, truth_ops=ops, **keys)
         check(not c.differences, 'equal, but: %s', c.differences)
         check((c.op_n, c.wait_n, c.link_n) == (8, 6, 1), 'compared %d ops, %d waits, %d links', c.op_n, c.wait_n, c.link_n)
+    over = (9, 5, '', 'call_exec', 55, 56)
+    for keys in (dict(waits=WAITS + [over]), dict(waits=WAITS + [(9, 0, '', 'call_exec', 55, 56)])):
+        c = compared(live, ops=ops, truth_ops=ops, truth_waits=WAITS + [over], **keys)
+        check(not c.differences, 'a wait for what was over before: %s', c.differences)
+    check(not compared(live, ops=ops, truth_ops=ops, waits=WAITS[:-1], loaded=True).differences, 'a lock that never blocked')
     check(graph.percentile(compared(live, ops=ops, truth_ops=ops, off_us=50).start_errors, 50) == 50 * US, 'figures')
 
 

@@ -24,8 +24,8 @@ def compared(live, argv, profile, name, *options, env=None, size=SIZE, tolerance
     rec = live.record([*argv, *size], '--probes', os.path.join(PROFILES, profile), *options, env=env, timeout=90)
     check(re.search(r'^clock realtime=\d+ monotonic=\d+$', rec.out, re.M), 'it said %r', rec.out)
     dump = [rec.path(n) for n in ('wcprof.ndjson', 'wcprof.ndjson.gz') if os.path.exists(rec.path(n))][0]
-    c = graph.Comparison(graph.Graph(own), graph.Graph(dump), tolerance_ns, resources=('own.lock',),
-                         reasons=('io',))
+    c = graph.Comparison(graph.Graph(own), graph.Graph(dump), tolerance_ns, resources=('own.lock',), reasons=('io',),
+                         loaded=tolerance_ns > TOLERANCE_NS)
     c.run()
     live.figure('%s: %s', name, graph.figure(c))
     check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))

@@ -225,26 +225,16 @@ static void op_print(FILE *f, rec_op id, const struct op *op)
 		(unsigned long long)(op->end_ns - begin_ns));
 }
 
-/* For what it waited: not for an op that was over before. */
-static rec_op target_of(const struct event *e)
-{
-	rec_op target = e->target ? *e->target : 0;
-
-	return target && ops[target].end_ns && ops[target].end_ns < e->start_ns ? 0 : target;
-}
-
 static void event_print(FILE *f, const struct event *e)
 {
-	rec_op target = target_of(e);
-
 	if (e->reason)
 		fprintf(f, "{\"e\":\"wait\",\"rs\":\"%s\"", e->reason);
 	else
 		fprintf(f, "{\"e\":\"link\",\"lk\":\"nested_client\"");
 	if (e->op)
 		fprintf(f, ",\"p\":%u", e->op);
-	if (target)
-		fprintf(f, ",\"t\":%u", target);
+	if (e->target && *e->target)
+		fprintf(f, ",\"t\":%u", *e->target);
 	id_print(f, "i", e->reason ? e->resource : process_ident(e));
 	fprintf(f, ",\"s\":%llu,\"d\":%llu}\n", (unsigned long long)(e->start_ns - begin_ns),
 		(unsigned long long)(e->end_ns - begin_ns));

@@ -31,10 +31,7 @@ void rec_close(rec_op op, const char *outcome);
 rec_op rec_current(void);
 void rec_enter(rec_op parent); /* for a new thread */
 
-/*
- * The current op waited from start_ns until now: for target (read when the dump is written), unless that was over
- * before; or for a resource.
- */
+/* The current op waited from start_ns until now: for target (read when the dump is written), or for a resource. */
 void rec_wait(const char *reason, const rec_op *target, const char *resource, uint64_t start_ns);
 /* The process pid was started for op `host`. */
 void rec_link_process(rec_op host, int pid);

@@ -107,12 +107,6 @@ func (op *recOp) close(outcome string) {
 	}
 }
 
-// overBefore: then nobody waited for it.
-func (op *recOp) overBefore(when int64) bool {
-	end := atomic.LoadInt64(&op.end)
-	return end != 0 && end < when
-}
-
 // recWaited: the context's op waited from start until now, for an op (which may not have begun yet) or a resource.
 func recWaited(ctx context.Context, reason string, target **recOp, resource string, start int64) {
 	if rec.path == "" {
@@ -216,7 +210,7 @@ func recEvents(t *recTable) (events []recEvent, open []recUnended) {
 		if w.op != nil {
 			e.P = w.op.id
 		}
-		if w.target != nil && *w.target != nil && !(*w.target).overBefore(w.start) {
+		if w.target != nil && *w.target != nil {
 			e.T = (*w.target).id
 		}
 		events = append(events, e)
