@@ -94,6 +94,25 @@ class Graph:
             op = self.above(op.parent)
         return tuple(reversed(path))
 
+    def only(self, kind, cls, name):
+        """Leaves out all that is not of an op with that ident or client, nor below one; waits for it are for nothing known."""
+        def within(op):
+            while op and not (op.kind == kind and op.cls == cls and name in (op.ident, op.client)):
+                op = self.above(op.parent)
+            return op is not None
+
+        kept = {number for number, op in self.ops.items() if within(op)}
+        self.waits = [w for w in self.waits if w.op in kept]
+        self.links = [link for link in self.links if link.op in kept]
+        for w in self.waits:
+            w.target = w.target if w.target in kept else 0
+        self.ops = {number: op for number, op in self.ops.items() if number in kept}
+        for op in self.ops.values():
+            op.parent = op.parent if op.parent in kept else 0
+        for op in self.ops.values():
+            op.path = self._path(op)
+        return self
+
     def own_ops(self):
         return [op for op in self.ops.values() if not op.machine]
 

@@ -5,6 +5,9 @@ import subprocess
 
 from live import Skip, check
 
+TOOLCHAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-toolchain')
+# Besides the system's.
+NEWER = os.environ.get('WCBPF_GO_VERSIONS', '1.23').split()
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-programs')
 SLEEP = ['runtime.goexit', 'runtime.main', 'main.main', 'main.outer', 'main.inner', 'syscall.Nanosleep']
 
@@ -17,6 +20,16 @@ def program(live, name, of='base', compiler='go', version=''):
         raise Skip('no Go compiler')
     check(rc == 0, '%s %s %s: status %d', SCRIPT, folder, of, rc)
     return os.path.join(folder, name)
+
+
+def newer_program(live, name, version):
+    """The same by another version of Go, which is fetched if it can be."""
+    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-' + version))
+    p = subprocess.run([TOOLCHAIN, version, folder], stderr=subprocess.PIPE, text=True)
+    if p.returncode == 77:
+        raise Skip(p.stderr.strip())
+    check(p.returncode == 0, '%s %s: status %d: %s', TOOLCHAIN, version, p.returncode, p.stderr)
+    return program(live, name, 'newer', os.path.join(folder, 'bin', 'go'), '-' + version)
 
 
 def stacks_are_whole(live, name):

@@ -3,17 +3,13 @@
 
 The program (tests/lib/go/points) says what it called how often and how it waited; the rest follows from its source.
 """
-import os
 import re
-import subprocess
 
-from live import Skip, check
-from test_go import program
+from live import check
+from test_go import NEWER, newer_program, program
 from truth import Truth
 from test_probes import count_is, named, op_above, probed
 
-TOOLCHAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-toolchain')
-NEWER = os.environ.get('WCBPF_GO_VERSIONS', '1.23').split()
 N = 100
 FUNCTIONS = {
     'counted': '',
@@ -124,18 +120,9 @@ def points(live, path):
     return rec
 
 
-def of_version(live, version):
-    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-' + version))
-    p = subprocess.run([TOOLCHAIN, version, folder], stderr=subprocess.PIPE, text=True)
-    if p.returncode == 77:
-        raise Skip(p.stderr.strip())
-    check(p.returncode == 0, '%s: status %d: %s', TOOLCHAIN, p.returncode, p.stderr)
-    points(live, program(live, 'points-stripped', 'points-stripped', os.path.join(folder, 'bin', 'go'), '-' + version))
-
-
 TESTS = {name: lambda live, name=name: points(live, program(live, name, 'ops'))
          for name in ('points', 'points-stripped', 'points-pie', 'points-external', 'points-bare')}
-TESTS.update({'points-go' + v: lambda live, v=v: of_version(live, v) for v in NEWER})
+TESTS.update({'points-go' + v: lambda live, v=v: points(live, newer_program(live, 'points-stripped', v)) for v in NEWER})
 
 
 def test_inlined_is_told(live):

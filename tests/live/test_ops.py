@@ -10,26 +10,29 @@ import re
 
 import graph
 from live import check
-from test_go import program
+from test_go import NEWER, newer_program, program
 
 PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
 TOLERANCE_NS, LOADED_NS = 20000000, 300000000
 SIZE = ['6', '6']
 
 
-def compared(live, argv, profile, name, *options, env=None, size=SIZE, tolerance_ns=TOLERANCE_NS):
-    """Records a stand-in and holds the recording to the program's own dump. Gives (recording, comparison)."""
+def compared(live, argv, profile, name, *options, env=None, size=SIZE, tolerance_ns=TOLERANCE_NS, only=None):
+    """Records a stand-in and holds the recording to the program's own dump, or what is under some ops in it."""
     own = live.path('own.ndjson')
     env = dict(os.environ, ENGINE_WCPROF=own, **(env or {}))
     rec = live.record([*argv, *size], '--probes', os.path.join(PROFILES, profile), *options, env=env, timeout=90)
     check(re.search(r'^clock realtime=\d+ monotonic=\d+$', rec.out, re.M), 'it said %r', rec.out)
     dump = [rec.path(n) for n in ('wcprof.ndjson', 'wcprof.ndjson.gz') if os.path.exists(rec.path(n))][0]
-    c = graph.Comparison(graph.Graph(own), graph.Graph(dump), tolerance_ns, resources=('own.lock',), reasons=('io',),
+    truth = graph.Graph(own)
+    if only:
+        truth.only(*only)
+    c = graph.Comparison(truth, graph.Graph(dump), tolerance_ns, resources=('own.lock',), reasons=('io',),
                          loaded=tolerance_ns > TOLERANCE_NS)
     c.run()
     live.figure('%s: %s', name, graph.figure(c))
     check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))
-    return rec, c
+    return c
 
 
 def works_alone(live, argv):
@@ -55,6 +58,15 @@ def works_alone(live, argv):
 
 def test_c_works_alone(live):
     works_alone(live, live.work('engine-stripped'))
+
+
+def only_one_session(live, argv, profile, name):
+    """What a session does and spawns, and nothing else; what it joins of others is nothing known."""
+    c = compared(live, argv, profile, name, '--only', 'session_phase:engine.session:s1', size=['4', '3'],
+                 only=('session_phase', 'engine.session', 's1'))
+    alone = [w for w in c.truth.waits if not w.target and w.reason == 'singleflight']
+    check(c.op_n > 30 and c.wait_n > 10 and alone, '%d ops, %d waits, %d of them for work of others', c.op_n, c.wait_n,
+          len(alone))
 
 
 def test_go_works_alone(live):
@@ -83,7 +95,20 @@ def test_go_under_load(live):
              env={'ENGINE_BURN': '6', 'GOMAXPROCS': '4'}, tolerance_ns=LOADED_NS)
 
 
+def test_c_only_one_session(live):
+    only_one_session(live, live.work('engine-stripped'), 'engine-c.profile', 'one session of the engine in C')
+
+
+def test_go_only_one_session(live):
+    only_one_session(live, [program(live, 'engine-stripped', 'ops')], 'engine-go.profile', 'one session of the engine in Go')
+
+
 def test_go_one_thread(live):
     """All goroutines take turns on one thread: what a thread does in between belongs to others."""
     compared(live, [program(live, 'engine', 'ops')], 'engine-go.profile', 'engine in Go, one P', env={'GOMAXPROCS': '1'},
              size=['4', '3'])
+
+
+TESTS = {'go_stripped_go' + version: lambda live, version=version: compared(
+    live, [newer_program(live, 'engine-stripped', version)], 'engine-go.profile', 'engine in Go ' + version,
+    env={'ENGINE_BURN': '2', 'GOMAXPROCS': '4'}, tolerance_ns=LOADED_NS, size=['5', '4']) for version in NEWER}

@@ -85,6 +85,7 @@ outcome = ok if status == 0, error
 symbol = lazy_wait
 args = l ptr
 target = lazy:{l}
+reason = lazy
 
 [op service]
 symbol = service_start
@@ -172,4 +173,3 @@ outcome = ok if status == 0, error
 symbol = executor_wait
 args = p ptr
 target = process:{p}
-reason = exec

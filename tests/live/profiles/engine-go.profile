@@ -84,6 +84,7 @@ outcome = ok if status == 0, error
 symbol = main.(*Lazy).wait
 args = l ptr, ctx iface
 target = lazy:{l}
+reason = lazy
 
 [op service]
 symbol = main.(*Service).start
@@ -170,4 +171,3 @@ outcome = ok
 symbol = main.(*Executor).wait
 args = e ptr, ctx iface, p ptr
 target = process:{p}
-reason = exec

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -342,6 +343,8 @@ func main() {
 	for i := 0; i < number(2, 4, 1, 64); i++ {
 		s.rounds = append(s.rounds, s.newRound(i))
 	}
+	// From 1.23 on the first process that os starts is preceded by one with which it tries what the kernel can.
+	exec.Command("/bin/true").Run()
 	recStart(os.Getenv("ENGINE_WCPROF"))
 	burners, _ := strconv.Atoi(os.Getenv("ENGINE_BURN"))
 	for i := 0; i < burners; i++ {
