@@ -11,7 +11,7 @@ from tap import Tap, c_files, read, self_test
 RANKS = {
     'util': 0,
     'model': 1, 'proc': 1, 'objfile': 1,
-    'sym': 2, 'unwind': 2, 'probe': 2, 'dump': 2, 'analyze': 2, 'assemble': 2,
+    'sym': 2, 'unwind': 2, 'probe': 2, 'dump': 2, 'analyze': 2, 'assemble': 2, 'replay': 2,
     'capture': 3, 'output': 3, 'export': 3, 'serve': 3,
     'cmd': 4,
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * What compiling needs besides the plan, and its steps in order. Each fills its
+ * own members and reads those of the steps before. All: 0, -ENOMEM.
+ */
+#include "replay/plan.h"
+
+/* How a wait is compiled. */
+enum wait_use {
+	USE_SKIP,    /* outside of its strand, or overlapped by another */
+	USE_MERGED,  /* one with the next of its strand: woken, looked, waited again */
+	USE_RUNQ,    /* preempted */
+	USE_START,   /* a new thread's time to its first run */
+	USE_DELAY,   /* its length is its own */
+	USE_TOKEN,   /* until somebody did something */
+	USE_LOCK,    /* likewise, and what it got is a lock */
+	USE_OPEN,    /* never ended */
+};
+
+/* What happens on a strand at a moment besides its waits. */
+struct item {
+	int64_t at_ns;
+	uint32_t strand;
+	uint8_t what; /* enum point_what */
+	uint8_t order; /* among those of one moment */
+	uint32_t object, ref;
+};
+
+struct draft {
+	struct replay *r;
+	const struct model *m;
+	uint32_t *waits;     /* model waits by strand, each in time order */
+	size_t *wait_first;  /* by strand, strand_n + 1 */
+	uint8_t *use;	     /* by model wait: enum wait_use */
+	uint32_t *token;     /* by model wait: NONE or what it waits for */
+	uint32_t *lock;	     /* by model wait: NONE or lock */
+	struct item *items;  /* by strand, each in time order when sorted */
+	size_t item_n, item_cap;
+	size_t *item_first;  /* by strand, strand_n + 1 */
+	int64_t *own_runq_ns; /* by model wait: of its runnable time, with the target's own threads on the CPU */
+	int64_t timer_offset_ns; /* of absolute timeouts: time of the recording = timeout - this */
+	bool has_timer_offset;
+};
+
+void draft_done(struct draft *d);
+
+/* strands.c: threads become strands, with their CPUs. */
+int draft_strands(struct draft *d);
+/* waits.c: waits by strand; what each is, and what it waits for. */
+int draft_waits(struct draft *d);
+/* The model's waits by strand, each in time order; ret_first: strand_n + 1. malloc'd. 0, -ENOMEM. */
+int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first);
+/* Of those, the first of a strand that starts at ns or later. */
+size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns);
+/* runqueue.c: own_runq_ns. */
+int draft_runqueues(struct draft *d);
+/* gather.c: barriers and joins, where one waits for several. */
+int draft_gather(struct draft *d);
+/* holds.c: locks and who held them when. */
+int draft_holds(struct draft *d);
+/* items.c: signals, ops and holds at their moments. */
+int draft_items(struct draft *d);
+/* order.c: runs. */
+int draft_order(struct draft *d);
+
+/* A token that needs signals; 0, -ENOMEM. */
+int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret);
+int draft_item_add(struct draft *d, const struct item *item);
+
+/* When a wait's thread was made runnable, within the wait; its end if unknown. */
+static inline int64_t wait_wake_ns(const struct model_wait *w)
+{
+	return w->wake_ns < 0 || w->wake_ns > w->end_ns ? w->end_ns : w->wake_ns < w->start_ns ? w->start_ns : w->wake_ns;
+}

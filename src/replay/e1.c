@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * One pass over the points in the order of runs. A strand's time lives in
+ * registers while a run of it lasts; weights of a tag lie side by side for all
+ * lanes. Times are doubles: exact for integers of ns up to a hundred days.
+ */
+#include "replay/e1.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/cleanup.h"
+
+struct lanes {
+	double t[E1_LANES];
+};
+struct lane_weights {
+	float cpu[E1_LANES], delay[E1_LANES];
+};
+
+struct pass {
+	const struct replay *r;
+	struct lane_weights *tags; /* one more than there are: of points without tag */
+	struct lanes *strands, *tokens;
+	uint8_t *free_locks; /* by lock: bit by lane; NULL: none is */
+	float run[E1_LANES]; /* times run_ns */
+};
+
+static void pass_done(struct pass *x)
+{
+	free(x->tags);
+	free(x->strands);
+	free(x->tokens);
+	free(x->free_locks);
+}
+
+static void weights_lay(struct pass *x, const struct weights *w, size_t n)
+{
+	const struct replay *r = x->r;
+
+	for (size_t lane = 0; lane < E1_LANES; lane++) {
+		/* Lanes without a scenario repeat the last. */
+		const struct weights *v = &w[lane < n ? lane : n - 1];
+
+		x->run[lane] = v->no_runqueue ? 0 : 1;
+		for (size_t tag = 0; tag < r->tag_n; tag++) {
+			x->tags[tag].cpu[lane] = v->cpu ? v->cpu[tag] : 1;
+			x->tags[tag].delay[lane] = v->delay ? v->delay[tag] : 1;
+		}
+		x->tags[r->tag_n].cpu[lane] = x->tags[r->tag_n].delay[lane] = 1;
+	}
+}
+
+static int free_locks_lay(struct pass *x, const struct weights *w, size_t n)
+{
+	bool any = false;
+
+	for (size_t lane = 0; lane < n; lane++)
+		any |= w[lane].free_lock_n > 0;
+	if (!any)
+		return 0;
+	x->free_locks = calloc(x->r->lock_n + 1, 1);
+	if (!x->free_locks)
+		return -ENOMEM;
+	for (size_t lane = 0; lane < n; lane++) {
+		for (size_t i = 0; i < w[lane].free_lock_n; i++)
+			x->free_locks[w[lane].free_locks[i]] |= (uint8_t)(1u << lane);
+	}
+	return 0;
+}
+
+static int pass_init(struct pass *x, const struct replay *r, const struct weights *w, size_t n)
+{
+	*x = (struct pass){ .r = r };
+	x->tags = malloc((r->tag_n + 1) * sizeof(*x->tags));
+	x->strands = malloc((r->strand_n + 1) * sizeof(*x->strands));
+	x->tokens = malloc((r->token_n + 1) * sizeof(*x->tokens));
+	if (!x->tags || !x->strands || !x->tokens || free_locks_lay(x, w, n) < 0)
+		return -ENOMEM;
+	weights_lay(x, w, n);
+	for (size_t i = 0; i < r->token_n; i++) {
+		for (size_t lane = 0; lane < E1_LANES; lane++)
+			x->tokens[i].t[lane] = -INFINITY;
+	}
+	return 0;
+}
+
+static inline void lanes_max(struct lanes *a, const struct lanes *b)
+{
+	for (size_t lane = 0; lane < E1_LANES; lane++)
+		a->t[lane] = a->t[lane] > b->t[lane] ? a->t[lane] : b->t[lane];
+}
+
+static void acquire(const struct pass *x, struct lanes *t, uint32_t token)
+{
+	uint32_t lock = x->r->token_lock[token];
+	uint8_t open = x->free_locks && lock != NONE ? x->free_locks[lock] : 0;
+
+	for (size_t lane = 0; lane < E1_LANES; lane++) {
+		if (!(open >> lane & 1) && x->tokens[token].t[lane] > t->t[lane])
+			t->t[lane] = x->tokens[token].t[lane];
+	}
+}
+
+__attribute__((target_clones("avx2", "default"))) static void run_pass(const struct pass *x, const struct run *run)
+{
+	const struct replay *r = x->r;
+	const struct points *p = &r->points;
+	struct lanes t = x->strands[run->strand];
+	size_t from = r->strands[run->strand].first + run->from;
+
+	for (size_t i = from; i < from + run->n; i++) {
+		const struct lane_weights *w = &x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n];
+
+		for (size_t lane = 0; lane < E1_LANES; lane++)
+			t.t[lane] += (double)p->cpu_ns[i] * (double)w->cpu[lane];
+		switch (p->what[i]) {
+		case POINT_DELAY:
+			w = &x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n];
+			for (size_t lane = 0; lane < E1_LANES; lane++)
+				t.t[lane] += (double)p->wait_ns[i] * (double)w->delay[lane];
+			break;
+		case POINT_SIGNAL:
+		case POINT_RELEASE:
+			lanes_max(&x->tokens[p->object[i]], &t);
+			break;
+		case POINT_WAIT:
+			lanes_max(&t, &x->tokens[p->object[i]]);
+			break;
+		case POINT_ACQUIRE:
+			acquire(x, &t, p->object[i]);
+			break;
+		default:
+			break;
+		}
+		for (size_t lane = 0; lane < E1_LANES; lane++)
+			t.t[lane] += (double)p->run_ns[i] * (double)x->run[lane];
+	}
+	x->strands[run->strand] = t;
+}
+
+/* A strand's first run begins when it is started. */
+static void strand_begin(const struct pass *x, uint32_t s)
+{
+	const struct strand *strand = &x->r->strands[s];
+
+	for (size_t lane = 0; lane < E1_LANES; lane++) {
+		double begun = strand->token == NONE ? -INFINITY : x->tokens[strand->token].t[lane];
+
+		x->strands[s].t[lane] = isinf(begun) ? (double)strand->begin_ns : begun;
+	}
+}
+
+static int64_t makespan_of(const struct pass *x, size_t lane, uint32_t *ret_last)
+{
+	const struct replay *r = x->r;
+	double end = (double)r->facts.begin_ns;
+	uint32_t last = NONE;
+
+	for (size_t s = 0; s < r->strand_n; s++) {
+		if (r->strands[s].sink && r->strands[s].n && x->strands[s].t[lane] >= end) {
+			end = x->strands[s].t[lane];
+			last = (uint32_t)s;
+		}
+	}
+	if (ret_last)
+		*ret_last = last;
+	return llround(end) - r->facts.begin_ns;
+}
+
+int e1_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret)
+{
+	_cleanup_(pass_done) struct pass x = { 0 };
+
+	if (pass_init(&x, r, w, n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->run_n; i++) {
+		if (!r->runs[i].from)
+			strand_begin(&x, r->runs[i].strand);
+		run_pass(&x, &r->runs[i]);
+	}
+	for (size_t lane = 0; lane < n; lane++)
+		ret[lane] = makespan_of(&x, lane, NULL);
+	return 0;
+}
+
+/* Time at a point before and after what it says; src as in e1_detail. */
+static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
+{
+	const struct points *p = &x->r->points;
+	size_t tag_n = x->r->tag_n;
+
+	t += (double)p->cpu_ns[i] * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].cpu[0];
+	switch (p->what[i]) {
+	case POINT_DELAY:
+		t += (double)p->wait_ns[i] * (double)x->tags[p->object[i] < tag_n ? p->object[i] : tag_n].delay[0];
+		break;
+	case POINT_SIGNAL:
+	case POINT_RELEASE:
+		if (t >= x->tokens[p->object[i]].t[0]) {
+			x->tokens[p->object[i]].t[0] = t;
+			if (source)
+				source[p->object[i]] = (uint32_t)i;
+		}
+		break;
+	case POINT_WAIT:
+		t = fmax(t, x->tokens[p->object[i]].t[0]);
+		break;
+	case POINT_ACQUIRE: {
+		struct lanes one = { .t = { t } };
+
+		acquire(x, &one, p->object[i]);
+		t = one.t[0];
+		break;
+	}
+	default:
+		break;
+	}
+	return t + (double)p->run_ns[i] * (double)x->run[0];
+}
+
+static void forward(struct pass *x, double *times, uint32_t *source)
+{
+	const struct replay *r = x->r;
+
+	for (size_t k = 0; k < r->run_n; k++) {
+		const struct run *run = &r->runs[k];
+		size_t from = r->strands[run->strand].first + run->from;
+		double t;
+
+		if (!run->from)
+			strand_begin(x, run->strand);
+		t = x->strands[run->strand].t[0];
+		for (size_t i = from; i < from + run->n; i++) {
+			t = point_pass(x, i, t, source);
+			if (times)
+				times[i] = t;
+		}
+		x->strands[run->strand].t[0] = t;
+	}
+}
+
+/*
+ * Backwards: how late may each point be? A strand's latest is its next point's less what lies between; a signal's is also
+ * the least of those who wait for it.
+ */
+static void backward(struct pass *x, double end, double *latest)
+{
+	const struct replay *r = x->r;
+	const struct points *p = &r->points;
+
+	for (size_t s = 0; s < r->strand_n; s++)
+		x->strands[s].t[0] = r->strands[s].sink ? end : INFINITY;
+	for (size_t i = 0; i < r->token_n; i++)
+		x->tokens[i].t[0] = INFINITY;
+	for (size_t k = r->run_n; k-- > 0;) {
+		const struct run *run = &r->runs[k];
+		size_t from = r->strands[run->strand].first + run->from;
+		double t = x->strands[run->strand].t[0];
+
+		for (size_t i = from + run->n; i-- > from;) {
+			latest[i] = t;
+			t -= (double)p->run_ns[i] * (double)x->run[0];
+			if (p->what[i] == POINT_DELAY) {
+				t -= (double)p->wait_ns[i] *
+				     (double)x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n].delay[0];
+			} else if (p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE) {
+				x->tokens[p->object[i]].t[0] = fmin(x->tokens[p->object[i]].t[0], t);
+			} else if (p->what[i] == POINT_SIGNAL || p->what[i] == POINT_RELEASE) {
+				t = fmin(t, x->tokens[p->object[i]].t[0]);
+				latest[i] = fmin(latest[i], t + (double)p->run_ns[i]);
+			}
+			t -= (double)p->cpu_ns[i] *
+			     (double)x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n].cpu[0];
+		}
+		x->strands[run->strand].t[0] = t;
+		if (!run->from && r->strands[run->strand].token != NONE)
+			x->tokens[r->strands[run->strand].token].t[0] =
+				fmin(x->tokens[r->strands[run->strand].token].t[0], t);
+	}
+}
+
+int e1_detail(const struct replay *r, const struct weights *w, unsigned ask, struct e1_detail *ret)
+{
+	_cleanup_(pass_done) struct pass x = { 0 };
+	struct e1_detail d = { 0 };
+
+	if (pass_init(&x, r, w, 1) < 0)
+		return -ENOMEM;
+	if (ask & E1_TIMES)
+		d.times = malloc((r->points.n + 1) * sizeof(*d.times));
+	if (ask & E1_SOURCES)
+		d.source = malloc((r->token_n + 1) * sizeof(*d.source));
+	if (ask & E1_LATEST)
+		d.latest = malloc((r->points.n + 1) * sizeof(*d.latest));
+	if ((ask & E1_TIMES && !d.times) || (ask & E1_SOURCES && !d.source) || (ask & E1_LATEST && !d.latest)) {
+		e1_detail_done(&d);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; d.source && i < r->token_n; i++)
+		d.source[i] = NONE;
+	forward(&x, d.times, d.source);
+	d.makespan_ns = makespan_of(&x, 0, &d.last);
+	if (d.latest)
+		backward(&x, (double)(d.makespan_ns + r->facts.begin_ns), d.latest);
+	*ret = d;
+	return 0;
+}
+
+void e1_detail_done(struct e1_detail *d)
+{
+	free(d->times);
+	free(d->source);
+	free(d->latest);
+	*d = (struct e1_detail){ 0 };
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * E1: every point's time as the longest path to it, everything in the recorded
+ * order. Several scenarios a pass. Private to replay/.
+ */
+#include "replay/plan.h"
+
+enum { E1_LANES = 8 };
+
+/* What a scenario makes of a plan. */
+struct weights {
+	float *cpu, *delay;  /* by tag: times as long */
+	uint32_t *free_locks; /* that nobody waits for, free_lock_n */
+	size_t free_lock_n;
+	uint32_t cpu_n;	     /* E2; 0: unlimited */
+	bool own_cpus;	     /* cpu_n is the scenario's, and binds all alike */
+	bool no_runqueue;
+};
+
+/* Makespans of n <= E1_LANES scenarios. 0, -ENOMEM. */
+int e1_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret);
+
+/* One scenario with what else is known of it; all arrays malloc'd, NULL if not asked for (ask: bits). */
+enum e1_ask { E1_TIMES = 1, E1_SOURCES = 2, E1_LATEST = 4 };
+struct e1_detail {
+	int64_t makespan_ns;
+	uint32_t last;	  /* strand whose end is the end, NONE */
+	double *times;	  /* by point, behind it */
+	uint32_t *source; /* by token: the point whose signal came last, NONE */
+	double *latest;	  /* by point: the latest that it may be without the end being later; infinite: it never matters */
+};
+int e1_detail(const struct replay *r, const struct weights *w, unsigned ask, struct e1_detail *ret);
+void e1_detail_done(struct e1_detail *d);

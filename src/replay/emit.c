@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Each strand becomes its points. What it computes between two of them is cut
+ * where something happens, so a wake moves when the computing before it does.
+ *
+ * Computing is tagged by the op and lock it is in and by what lies at its two
+ * ends: pieces between the same two ends are taken to be the same code, and
+ * share their samples. A piece with samples enough stands for itself. A
+ * preemption is no end.
+ */
+#include "replay/emit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/tags.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* A piece with so many samples is known by its own. */
+#define OWN_SAMPLES 12
+/* How late a timer may be by itself; beyond, a time limit is not what it seems. */
+#define TIMER_LATE_NS 1000000
+
+enum end_what { END_EDGE = 1u << 28, END_WAIT = 2u << 28, END_WAKE = 3u << 28, END_OP = 4u << 28, END_LOCK = 5u << 28 };
+
+struct emitter {
+	struct draft *d;
+	struct tags tags;
+	struct emit_samples samples;
+	size_t sample_at;   /* of the strand's */
+	uint32_t s;
+	int64_t cursor_ns;  /* up to here the strand has points */
+	size_t piece_first; /* points since the last end have no tag yet */
+	int64_t piece_ns, piece_from_ns;
+	uint32_t before;
+	uint32_t strand_key, op_key, own_n;
+	uint32_t *held, *ops; /* locks and ops it is in, innermost last */
+	size_t held_n, held_cap, op_n, op_cap;
+};
+
+static void emitter_done(struct emitter *e)
+{
+	tags_done(&e->tags);
+	free(e->held);
+	free(e->ops);
+}
+
+static int points_grow(struct points *p)
+{
+	size_t cap = p->cap;
+
+	if (p->n >= INT32_MAX)
+		return -E2BIG;
+#define GROW(member) (cap = p->cap, VEC_RESERVE(p->member, cap, p->n + 1) < 0)
+	if (GROW(what) || GROW(cpu_ns) || GROW(cpu_tag) || GROW(wait_ns) || GROW(run_ns) || GROW(lat_ns) || GROW(object) ||
+	    GROW(ref))
+		return -ENOMEM;
+#undef GROW
+	p->cap = cap;
+	return 0;
+}
+
+struct point {
+	int64_t cpu_ns, wait_ns, run_ns, lat_ns;
+	uint32_t object, ref;
+	uint8_t what;
+};
+
+static int64_t cut(int64_t *ns)
+{
+	int64_t piece = *ns < INT32_MAX ? *ns : INT32_MAX;
+
+	*ns -= piece;
+	return piece;
+}
+
+static int point_put(struct emitter *e, uint8_t what, int64_t cpu_ns, int64_t wait_ns, int64_t run_ns, int64_t lat_ns,
+		     const struct point *x)
+{
+	struct points *p = &e->d->r->points;
+	int err = p->n < p->cap ? 0 : points_grow(p);
+
+	if (err < 0)
+		return err;
+	p->what[p->n] = what;
+	p->cpu_ns[p->n] = (uint32_t)cpu_ns;
+	p->cpu_tag[p->n] = NONE;
+	p->wait_ns[p->n] = (uint32_t)wait_ns;
+	p->run_ns[p->n] = (uint32_t)run_ns;
+	p->lat_ns[p->n] = (uint32_t)lat_ns;
+	p->object[p->n] = x->object;
+	p->ref[p->n++] = x->ref;
+	return 0;
+}
+
+/* One thing that a strand does; times beyond 32 bits take several points. */
+static int point_add(struct emitter *e, const struct point *x)
+{
+	int64_t cpu_ns = x->cpu_ns, wait_ns = x->wait_ns, run_ns = x->run_ns, lat_ns = x->lat_ns;
+	int err = 0;
+
+	e->piece_ns += cpu_ns;
+	while (err == 0 && cpu_ns > INT32_MAX)
+		err = point_put(e, POINT_NONE, cut(&cpu_ns), 0, 0, 0, &(struct point){ 0 });
+	while (err == 0 && wait_ns > INT32_MAX) {
+		err = point_put(e, x->what, cpu_ns, cut(&wait_ns), 0, 0, x);
+		cpu_ns = 0;
+	}
+	if (err == 0 && run_ns <= INT32_MAX)
+		return point_put(e, x->what, cpu_ns, wait_ns, run_ns, lat_ns, x);
+	if (err == 0)
+		err = point_put(e, x->what, cpu_ns, wait_ns, 0, 0, x);
+	while (err == 0 && run_ns > 0) {
+		int64_t run = cut(&run_ns), lat = lat_ns < run ? lat_ns : run;
+
+		lat_ns -= lat;
+		err = point_put(e, POINT_RUNQ, 0, 0, run, lat, x);
+	}
+	return err;
+}
+
+/* Samples of the strand in the piece that ends now go to its tag. */
+static int piece_samples(struct emitter *e, int64_t to_ns, size_t *ret_n)
+{
+	struct emit_samples *x = &e->samples;
+	size_t end = x->first[e->s + 1], from;
+
+	while (e->sample_at < end && x->times[x->order[e->sample_at]].at_ns < e->piece_from_ns)
+		e->sample_at++;
+	from = e->sample_at;
+	while (e->sample_at < end && x->times[x->order[e->sample_at]].at_ns < to_ns)
+		e->sample_at++;
+	*ret_n = e->sample_at - from;
+	if (VEC_RESERVE(x->hits, x->hit_cap, x->hit_n + *ret_n) < 0)
+		return -ENOMEM;
+	for (size_t i = from; i < e->sample_at; i++)
+		x->hits[x->hit_n++] = (struct emit_hit){ .sample = x->times[x->order[i]].sample };
+	return 0;
+}
+
+/* An end of a piece of computing: all points since the last one have the same tag. */
+static int piece_end(struct emitter *e, uint32_t after)
+{
+	struct replay *r = e->d->r;
+	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .before = e->before, .after = after,
+			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
+	uint32_t tag;
+	size_t n;
+
+	if (piece_samples(e, e->cursor_ns, &n) < 0)
+		return -ENOMEM;
+	if (n >= OWN_SAMPLES)
+		key.own = ++e->own_n;
+	if (tags_intern(&e->tags, &key, &tag) < 0)
+		return -ENOMEM;
+	r->tags[tag].ns += (uint64_t)e->piece_ns;
+	r->tags[tag].count++;
+	r->tags[tag].samples += n;
+	for (size_t i = e->samples.hit_n - n; i < e->samples.hit_n; i++)
+		e->samples.hits[i].tag = tag;
+	for (size_t i = e->piece_first; i < r->points.n; i++)
+		r->points.cpu_tag[i] = tag;
+	e->piece_first = r->points.n;
+	e->piece_ns = 0;
+	return 0;
+}
+
+static void piece_begin(struct emitter *e, uint32_t before)
+{
+	e->before = before;
+	e->piece_from_ns = e->cursor_ns;
+}
+
+static void cursor_advance(struct emitter *e, int64_t at_ns, int64_t *ret_cpu_ns)
+{
+	*ret_cpu_ns = at_ns > e->cursor_ns ? at_ns - e->cursor_ns : 0;
+	if (at_ns > e->cursor_ns)
+		e->cursor_ns = at_ns;
+}
+
+/* How much later than it was told to the clock woke it: that does not shrink with the time asked for. */
+static int64_t timer_late_ns(const struct draft *d, const struct model_wait *w)
+{
+	int64_t late_ns, wake_ns = wait_wake_ns(w), length_ns = wake_ns - w->start_ns;
+
+	if (!w->has_timeout || (w->ctx != WAKER_TIMER && w->outcome != WAIT_TIMEOUT))
+		return 0;
+	if (w->timeout_ns > d->m->epoch_unix_ns / 2 && d->m->epoch_unix_ns)
+		late_ns = wake_ns - (w->timeout_ns - d->m->epoch_unix_ns);
+	else if (w->timeout_ns > d->m->end_ns && d->has_timer_offset)
+		late_ns = wake_ns - (w->timeout_ns - d->timer_offset_ns);
+	else
+		late_ns = length_ns - w->timeout_ns;
+	return late_ns < 0 || late_ns > TIMER_LATE_NS || late_ns > length_ns ? 0 : late_ns;
+}
+
+static int delay_tag(struct emitter *e, const struct model_wait *w, int64_t ns, uint32_t *ret)
+{
+	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .row = w->row, .ident_id = w->ident_id,
+			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
+
+	if (tags_intern(&e->tags, &key, ret) < 0)
+		return -ENOMEM;
+	e->d->r->tags[*ret].ns += (uint64_t)ns;
+	e->d->r->tags[*ret].count++;
+	return 0;
+}
+
+static int held_push(struct emitter *e, uint32_t lock)
+{
+	if (VEC_RESERVE(e->held, e->held_cap, e->held_n + 1) < 0)
+		return -ENOMEM;
+	e->held[e->held_n++] = lock;
+	return 0;
+}
+
+static void held_remove(struct emitter *e, uint32_t lock)
+{
+	for (size_t i = e->held_n; i-- > 0;) {
+		if (e->held[i] != lock)
+			continue;
+		memmove(&e->held[i], &e->held[i + 1], (e->held_n - i - 1) * sizeof(*e->held));
+		e->held_n--;
+		return;
+	}
+}
+
+static int wait_fill(struct emitter *e, uint32_t wait, int64_t start_ns, struct point *p)
+{
+	struct draft *d = e->d;
+	const struct model_wait *w = &d->m->waits[wait];
+	int64_t wake_ns = wait_wake_ns(w), late_ns = 0;
+
+	wake_ns = wake_ns < start_ns ? start_ns : wake_ns;
+	p->ref = wait;
+	p->run_ns = w->end_ns - wake_ns;
+	if (d->use[wait] == USE_DELAY) {
+		late_ns = timer_late_ns(d, w);
+		p->what = POINT_DELAY;
+		p->wait_ns = wake_ns - start_ns > late_ns ? wake_ns - start_ns - late_ns : 0;
+		p->run_ns = w->end_ns - start_ns - p->wait_ns;
+		if (delay_tag(e, w, p->wait_ns, &p->object) < 0)
+			return -ENOMEM;
+	} else {
+		bool lock = d->use[wait] == USE_LOCK && d->r->locks[d->lock[wait]].simulated;
+
+		p->what = lock ? POINT_ACQUIRE : POINT_WAIT;
+		p->object = d->token[wait];
+	}
+	p->lat_ns = p->run_ns > d->own_runq_ns[wait] ? p->run_ns - d->own_runq_ns[wait] : 0;
+	return 0;
+}
+
+/* A wait that began at start_ns, with those that are merged into it. */
+static int wait_emit(struct emitter *e, uint32_t wait, int64_t start_ns)
+{
+	struct draft *d = e->d;
+	const struct model_wait *w = &d->m->waits[wait];
+	uint32_t lock = d->use[wait] == USE_LOCK ? d->lock[wait] : NONE;
+	struct point p = { 0 };
+	int err;
+
+	cursor_advance(e, start_ns, &p.cpu_ns);
+	if (d->use[wait] == USE_RUNQ) {
+		p.what = POINT_RUNQ;
+		p.ref = wait;
+		p.run_ns = w->end_ns - e->cursor_ns;
+		p.lat_ns = p.run_ns > d->own_runq_ns[wait] ? p.run_ns - d->own_runq_ns[wait] : 0;
+		e->cursor_ns = w->end_ns;
+		return point_add(e, &p);
+	}
+	err = wait_fill(e, wait, e->cursor_ns, &p);
+	if (err == 0)
+		err = point_add(e, &p);
+	if (err == 0)
+		err = piece_end(e, END_WAIT | w->row);
+	e->cursor_ns = w->end_ns > e->cursor_ns ? w->end_ns : e->cursor_ns;
+	piece_begin(e, END_WAIT | w->row);
+	if (err == 0 && lock != NONE && d->r->locks[lock].simulated)
+		err = held_push(e, lock);
+	return err;
+}
+
+static uint32_t item_end(const struct emitter *e, const struct item *x)
+{
+	switch (x->what) {
+	case POINT_OP_BEGIN:
+	case POINT_OP_END:
+		return END_OP | (e->d->m->ops[x->ref].class_id & 0xfffffff);
+	case POINT_TAKE:
+	case POINT_DROP:
+		return END_LOCK | (x->object & 0xfffffff);
+	default:
+		return END_WAKE | (x->ref ? e->d->m->waits[x->ref].row : 0);
+	}
+}
+
+static int op_change(struct emitter *e, const struct item *x)
+{
+	const struct strand *s = &e->d->r->strands[e->s];
+
+	if (x->what == POINT_OP_BEGIN) {
+		if (VEC_RESERVE(e->ops, e->op_cap, e->op_n + 1) < 0)
+			return -ENOMEM;
+		e->ops[e->op_n++] = x->ref;
+	} else {
+		for (size_t i = e->op_n; i-- > 0;) {
+			if (e->ops[i] != x->ref)
+				continue;
+			memmove(&e->ops[i], &e->ops[i + 1], (e->op_n - i - 1) * sizeof(*e->ops));
+			e->op_n--;
+			break;
+		}
+	}
+	return tags_op_key(&e->tags, e->op_n ? e->ops[e->op_n - 1] : s->op, e->d->m->threads[s->thread].comm_id, &e->op_key);
+}
+
+static int item_emit(struct emitter *e, const struct item *x)
+{
+	struct point p = { .what = x->what, .object = x->object, .ref = x->ref };
+	uint32_t end = item_end(e, x);
+	int err;
+
+	cursor_advance(e, x->at_ns, &p.cpu_ns);
+	err = point_add(e, &p);
+	/* Nothing was computed: what follows begins where that did. */
+	if (err == 0 && (e->piece_ns || x->what == POINT_OP_BEGIN || x->what == POINT_OP_END || x->what == POINT_TAKE ||
+			 x->what == POINT_DROP || x->what == POINT_RELEASE)) {
+		err = piece_end(e, end);
+		piece_begin(e, end);
+	}
+	if (err < 0)
+		return err;
+	switch (x->what) {
+	case POINT_OP_BEGIN:
+	case POINT_OP_END:
+		return op_change(e, x);
+	case POINT_TAKE:
+		return held_push(e, x->object);
+	case POINT_DROP:
+		held_remove(e, x->object);
+		return 0;
+	case POINT_RELEASE:
+		held_remove(e, e->d->r->token_lock[x->object]);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* An item within a wait: its thread did that in between, looking, or a clock is off. It goes to the nearer end. */
+static bool is_before(const struct item *x, int64_t start_ns, int64_t end_ns)
+{
+	return x->at_ns <= start_ns || (x->at_ns < end_ns && x->at_ns - start_ns < end_ns - x->at_ns);
+}
+
+static int strand_follow(struct emitter *e)
+{
+	struct draft *d = e->d;
+	size_t item = d->item_first[e->s], item_end_at = d->item_first[e->s + 1];
+	int64_t merged_ns = -1;
+	int err = 0;
+
+	for (size_t i = d->wait_first[e->s]; i < d->wait_first[e->s + 1] && err == 0; i++) {
+		uint32_t wait = d->waits[i];
+		const struct model_wait *w = &d->m->waits[wait];
+		int64_t start_ns = merged_ns >= 0 ? merged_ns : w->start_ns;
+
+		if (d->use[wait] == USE_SKIP || d->use[wait] == USE_OPEN)
+			continue;
+		while (item < item_end_at && is_before(&d->items[item], start_ns, w->end_ns) && err == 0)
+			err = item_emit(e, &d->items[item++]);
+		if (d->use[wait] == USE_MERGED) {
+			merged_ns = start_ns;
+			continue;
+		}
+		merged_ns = -1;
+		if (err == 0 && d->use[wait] == USE_START) {
+			struct point p = { .what = POINT_RUNQ, .ref = wait, .run_ns = w->end_ns - e->cursor_ns };
+
+			p.lat_ns = p.run_ns > d->own_runq_ns[wait] ? p.run_ns - d->own_runq_ns[wait] : 0;
+			err = point_add(e, &p);
+			e->cursor_ns = w->end_ns;
+		} else if (err == 0) {
+			err = wait_emit(e, wait, start_ns);
+		}
+	}
+	while (item < item_end_at && err == 0)
+		err = item_emit(e, &d->items[item++]);
+	return err;
+}
+
+static int strand_emit(struct emitter *e, uint32_t s)
+{
+	struct replay *r = e->d->r;
+	struct strand *x = &r->strands[s];
+	struct point last = { .what = POINT_NONE };
+	int err;
+
+	e->s = s;
+	e->cursor_ns = x->begin_ns;
+	e->piece_first = x->first = r->points.n;
+	e->piece_ns = 0;
+	e->held_n = e->op_n = 0;
+	e->sample_at = e->samples.first[s];
+	piece_begin(e, END_EDGE);
+	if (tags_strand_key(&e->tags, x, &x->key) < 0 ||
+	    tags_op_key(&e->tags, x->op, e->d->m->threads[x->thread].comm_id, &e->op_key) < 0)
+		return -ENOMEM;
+	e->strand_key = x->key;
+	err = strand_follow(e);
+	cursor_advance(e, x->end_ns, &last.cpu_ns);
+	if (err == 0)
+		err = point_add(e, &last);
+	if (err == 0)
+		err = piece_end(e, END_EDGE);
+	x->n = r->points.n - x->first;
+	return err;
+}
+
+int draft_emit(struct draft *d, struct emit_samples *samples)
+{
+	_cleanup_(emitter_done) struct emitter e = { .d = d };
+	int err = tags_init(&e.tags, d->r);
+
+	e.samples = *samples;
+	for (size_t s = 0; s < d->r->strand_n && err == 0; s++)
+		err = strand_emit(&e, (uint32_t)s);
+	*samples = e.samples;
+	return err;
+}

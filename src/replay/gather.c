@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Where one waits for several, only the last to come left a trace: it woke the
+ * others. Had another been last, that one would have. So the token of such a
+ * wait needs all of them.
+ *
+ * A barrier: who wakes several waiters of one barrier at once came last; all
+ * that it wakes, and it itself, go on when all have come.
+ *
+ * Joins: a thread that had ended already was joined without a wait. Threads of
+ * one creator that end before a join of his has ended are taken to be needed by
+ * it. For processes that is so only if he starts nothing more: a shell that keeps
+ * two jobs running goes on when either is done.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/draft.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* One wake-up call wakes all; that takes a while if they are many. */
+#define GENERATION_NS 1000000
+
+struct waits_list {
+	const struct draft *d;
+	uint32_t *v;
+	size_t n, cap;
+};
+
+static void waits_list_done(struct waits_list *l)
+{
+	free(l->v);
+}
+
+static int by_ident_and_wake(const void *a, const void *b, void *arg)
+{
+	const struct model_wait *waits = arg, *x = &waits[*(const uint32_t *)a], *y = &waits[*(const uint32_t *)b];
+
+	if (x->ident_id != y->ident_id)
+		return x->ident_id < y->ident_id ? -1 : 1;
+	if (wait_wake_ns(x) != wait_wake_ns(y))
+		return wait_wake_ns(x) < wait_wake_ns(y) ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int list_waits(const struct draft *d, const char *kind, struct waits_list *l)
+{
+	uint32_t kind_id = strtab_find(d->m->strings, kind);
+
+	for (size_t i = 1; i < d->m->wait_n && kind_id; i++) {
+		if (d->use[i] != USE_TOKEN || d->m->rows[d->m->waits[i].row].kind_id != kind_id)
+			continue;
+		if (VEC_RESERVE(l->v, l->cap, l->n + 1) < 0)
+			return -ENOMEM;
+		l->v[l->n++] = (uint32_t)i;
+	}
+	return 0;
+}
+
+static uint32_t strand_of_wait(const struct draft *d, uint32_t wait)
+{
+	return d->r->strand_of_thread[d->m->waits[wait].thread];
+}
+
+/* All of one generation wait for the first's token: for the last to come, who signals it already, and for each other. */
+static int generation_gather(struct draft *d, const uint32_t *waits, size_t n)
+{
+	const struct model *m = d->m;
+	uint32_t token = d->token[waits[0]], last = d->r->strand_of_thread[m->waits[waits[0]].waker];
+
+	for (size_t i = 0; i < n; i++) {
+		struct item arrival = { .at_ns = m->waits[waits[i]].start_ns, .strand = strand_of_wait(d, waits[i]),
+					.what = POINT_SIGNAL, .object = token };
+
+		d->token[waits[i]] = token;
+		d->r->token_need[token]++;
+		if (draft_item_add(d, &arrival) < 0)
+			return -ENOMEM;
+	}
+	return draft_item_add(d, &(struct item){ .at_ns = wait_wake_ns(&m->waits[waits[0]]), .strand = last,
+						 .what = POINT_WAIT, .order = 1, .object = token });
+}
+
+static int barriers_gather(struct draft *d)
+{
+	_cleanup_(waits_list_done) struct waits_list l = { .d = d };
+	const struct model_wait *waits = d->m->waits;
+
+	if (list_waits(d, "barrier", &l) < 0)
+		return -ENOMEM;
+	if (l.n)
+		qsort_r(l.v, l.n, sizeof(*l.v), by_ident_and_wake, d->m->waits);
+	for (size_t i = 0, next; i < l.n; i = next) {
+		const struct model_wait *first = &waits[l.v[i]];
+
+		for (next = i + 1; next < l.n; next++) {
+			const struct model_wait *w = &waits[l.v[next]];
+
+			if (w->ident_id != first->ident_id || w->waker != first->waker ||
+			    wait_wake_ns(w) - wait_wake_ns(first) > GENERATION_NS)
+				break;
+		}
+		if (first->ident_id && generation_gather(d, l.v + i, next - i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* By strand: who started it, the time at which that one last started anything. */
+struct family {
+	uint32_t *parent; /* strand, NONE */
+	int64_t *last_spawn_ns;
+	uint8_t *joined;  /* some wait is for its end already */
+};
+
+static void family_done(struct family *f)
+{
+	free(f->parent);
+	free(f->last_spawn_ns);
+	free(f->joined);
+}
+
+static int family_find(const struct draft *d, struct family *f)
+{
+	size_t n = d->r->strand_n;
+
+	f->parent = malloc((n + 1) * sizeof(*f->parent));
+	f->last_spawn_ns = calloc(n + 1, sizeof(*f->last_spawn_ns));
+	f->joined = calloc(n + 1, sizeof(*f->joined));
+	if (!f->parent || !f->last_spawn_ns || !f->joined)
+		return -ENOMEM;
+	memset(f->parent, 0xff, n * sizeof(*f->parent));
+	for (size_t i = 0; i < d->item_n; i++) {
+		const struct item *x = &d->items[i];
+
+		if (!x->ref || d->use[x->ref] != USE_START)
+			continue;
+		f->parent[strand_of_wait(d, x->ref)] = x->strand;
+		if (x->at_ns > f->last_spawn_ns[x->strand])
+			f->last_spawn_ns[x->strand] = x->at_ns;
+	}
+	return 0;
+}
+
+/* Joins and waits for children of one strand, in time order. */
+static int joins_of(const struct draft *d, uint32_t s, struct waits_list *l, uint32_t join_id, uint32_t child_id)
+{
+	l->n = 0;
+	for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
+		uint32_t wait = d->waits[i], kind_id = d->m->rows[d->m->waits[wait].row].kind_id;
+
+		if (d->use[wait] != USE_TOKEN || !kind_id || (kind_id != join_id && kind_id != child_id))
+			continue;
+		if (VEC_RESERVE(l->v, l->cap, l->n + 1) < 0)
+			return -ENOMEM;
+		l->v[l->n++] = wait;
+	}
+	return 0;
+}
+
+/* The first of them that ended when the child had, and that can have been for it. 0: none. */
+static uint32_t join_for(const struct draft *d, const struct waits_list *joins, const struct strand *child,
+			 const struct strand *parent, int64_t last_spawn_ns, uint32_t join_id)
+{
+	bool thread = child->process == parent->process;
+	size_t low = 0, high = joins->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->m->waits[joins->v[middle]].end_ns < child->end_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < joins->n; low++) {
+		const struct model_wait *w = &d->m->waits[joins->v[low]];
+
+		if ((d->m->rows[w->row].kind_id == join_id) == thread && (thread || w->start_ns > last_spawn_ns))
+			return joins->v[low];
+	}
+	return 0;
+}
+
+/* A parent's children follow each other in `children`. */
+static int children_gather(struct draft *d, const struct family *f, uint32_t parent, const uint32_t *children, size_t n)
+{
+	uint32_t join_id = strtab_find(d->m->strings, "join"), child_id = strtab_find(d->m->strings, "child");
+	_cleanup_(waits_list_done) struct waits_list joins = { .d = d };
+
+	if (joins_of(d, parent, &joins, join_id, child_id) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && joins.n; i++) {
+		const struct strand *child = &d->r->strands[children[i]];
+		uint32_t wait = 0;
+
+		if (!child->open && !f->joined[children[i]])
+			wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
+		if (!wait)
+			continue;
+		d->r->token_need[d->token[wait]]++;
+		if (draft_item_add(d, &(struct item){ .at_ns = child->end_ns, .strand = children[i],
+						      .what = POINT_SIGNAL, .object = d->token[wait] }) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void joined_mark(const struct draft *d, struct family *f)
+{
+	uint32_t join_id = strtab_find(d->m->strings, "join"), child_id = strtab_find(d->m->strings, "child");
+
+	for (size_t i = 1; i < d->m->wait_n; i++) {
+		const struct model_wait *w = &d->m->waits[i];
+		uint32_t kind_id = d->m->rows[w->row < d->m->row_n ? w->row : 0].kind_id;
+
+		if (d->use[i] == USE_TOKEN && kind_id && (kind_id == join_id || kind_id == child_id))
+			f->joined[d->r->strand_of_thread[w->waker]] = 1;
+	}
+}
+
+static int joins_gather(struct draft *d)
+{
+	_cleanup_(family_done) struct family f = { 0 };
+	_cleanup_(freep) uint32_t *children = NULL;
+	_cleanup_(freep) size_t *first = NULL;
+	size_t n = d->r->strand_n;
+
+	first = calloc(n + 2, sizeof(*first));
+	children = malloc((n + 1) * sizeof(*children));
+	if (!first || !children || family_find(d, &f) < 0)
+		return -ENOMEM;
+	joined_mark(d, &f);
+	for (size_t s = 0; s < n; s++) {
+		if (f.parent[s] != NONE)
+			first[f.parent[s] + 2]++;
+	}
+	for (size_t s = 0; s < n; s++)
+		first[s + 1] += first[s];
+	for (size_t s = 0; s < n; s++) {
+		if (f.parent[s] != NONE)
+			children[first[f.parent[s] + 1]++] = (uint32_t)s;
+	}
+	for (size_t s = 0; s < n; s++) {
+		if (first[s + 1] > first[s] &&
+		    children_gather(d, &f, (uint32_t)s, children + first[s], first[s + 1] - first[s]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int draft_gather(struct draft *d)
+{
+	return barriers_gather(d) < 0 || joins_gather(d) < 0 ? -ENOMEM : 0;
+}

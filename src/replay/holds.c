@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Who held a lock when. A recording has only the waits: who blocked on the lock,
+ * when it was woken, by whom. That gives an end of a wait as an acquire and a
+ * wake as a release; an acquire that found the lock free and a release for which
+ * nobody waited leave nothing.
+ *
+ * So stretches with both ends seen come first. From them is learned what threads
+ * do inside (sites.c), and with that the other ends are put where they must be:
+ * behind as much of such doing as is usual, and never where the thread was
+ * waiting for the lock itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/draft.h"
+#include "replay/sites.h"
+#include "util/cleanup.h"
+#include "util/map.h"
+#include "util/vec.h"
+
+/* A stretch so many times as long as one of the shorter ones may be two with an unseen gap between: nothing is learned from it. */
+#define LEARN_TIMES 2.5
+
+enum mark_what { MARK_RELEASE, MARK_BLOCK, MARK_ACQUIRE, MARK_SITE };
+
+/* Something of one lock on one strand. */
+struct mark {
+	uint32_t lock, strand;
+	int64_t at_ns;
+	int64_t end_ns;	/* SITE: of the wait */
+	uint32_t wait;	/* ACQUIRE: the strand's own; RELEASE: the one that it ended; SITE: its own */
+	uint8_t what;	/* enum mark_what */
+};
+
+struct marks {
+	struct mark *v;
+	size_t n, cap;
+};
+
+struct builder {
+	struct draft *d;
+	struct marks marks;
+	struct sites sites;
+};
+
+static void builder_done(struct builder *b)
+{
+	free(b->marks.v);
+	sites_done(&b->sites);
+}
+
+static int mark_add(struct marks *x, const struct mark *mark)
+{
+	if (VEC_RESERVE(x->v, x->cap, x->n + 1) < 0)
+		return -ENOMEM;
+	x->v[x->n++] = *mark;
+	return 0;
+}
+
+static int lock_index(struct draft *d, struct map *index, uint32_t wait, uint32_t *ret)
+{
+	const struct model_wait *w = &d->m->waits[wait];
+	struct replay *r = d->r;
+	uint64_t at;
+
+	if (!map_get(index, w->ident_id, &at)) {
+		if (VEC_RESERVE(r->locks, r->lock_cap, r->lock_n + 1) < 0 || map_put(index, w->ident_id, r->lock_n) < 0)
+			return -ENOMEM;
+		at = r->lock_n;
+		r->locks[r->lock_n++] = (struct lock){
+			.ident_id = w->ident_id, .row = w->row, .class = NONE,
+			.process = r->strands[r->strand_of_thread[w->thread]].process,
+		};
+	}
+	r->locks[at].wait_n++;
+	if (r->locks[at].process != r->strands[r->strand_of_thread[w->thread]].process)
+		r->locks[at].process = 0;
+	*ret = (uint32_t)at;
+	return 0;
+}
+
+/* Its block, its acquire and its waker's release. One that came to nothing is the release all the same. */
+static int wait_marks(struct builder *b, uint32_t wait, uint32_t lock, bool acquired)
+{
+	struct draft *d = b->d;
+	const struct model_wait *w = &d->m->waits[wait];
+	struct mark mark = { .lock = lock, .strand = d->r->strand_of_thread[w->thread], .wait = wait };
+	int e;
+
+	mark.what = MARK_BLOCK;
+	mark.at_ns = w->start_ns;
+	e = mark_add(&b->marks, &mark);
+	mark.what = MARK_ACQUIRE;
+	mark.at_ns = w->end_ns;
+	if (e == 0 && acquired)
+		e = mark_add(&b->marks, &mark);
+	mark.what = MARK_RELEASE;
+	mark.at_ns = wait_wake_ns(w);
+	mark.strand = w->waker && w->waker < d->m->thread_n ? d->r->strand_of_thread[w->waker] : NONE;
+	if (e == 0 && mark.strand != NONE)
+		e = mark_add(&b->marks, &mark);
+	return e;
+}
+
+static int lock_waits_mark(struct builder *b)
+{
+	struct draft *d = b->d;
+	_cleanup_(map_freep) struct map *index = NULL;
+
+	if (map_new(&index) < 0)
+		return -ENOMEM;
+	for (size_t s = 0; s < d->r->strand_n; s++) {
+		uint32_t merged = 0;
+
+		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
+			uint32_t wait = d->waits[i];
+
+			if (d->use[wait] == USE_MERGED && d->m->rows[d->m->waits[wait].row].reason == REASON_LOCK)
+				merged++;
+			if (d->use[wait] != USE_LOCK) {
+				merged = d->use[wait] == USE_MERGED ? merged : 0;
+				continue;
+			}
+			if (lock_index(d, index, wait, &d->lock[wait]) < 0)
+				return -ENOMEM;
+			for (uint32_t k = merged; k; k--) {
+				d->lock[d->waits[i - k]] = d->lock[wait];
+				if (wait_marks(b, d->waits[i - k], d->lock[wait], false) < 0)
+					return -ENOMEM;
+			}
+			merged = 0;
+			if (wait_marks(b, wait, d->lock[wait], true) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int by_lock_strand_time(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	if (x->lock != y->lock)
+		return x->lock < y->lock ? -1 : 1;
+	if (x->strand != y->strand)
+		return x->strand < y->strand ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	if (x->what != y->what)
+		return x->what < y->what ? -1 : 1;
+	return x->wait < y->wait ? -1 : x->wait > y->wait;
+}
+
+static int by_lock_time(const void *a, const void *b)
+{
+	const struct hold *x = a, *y = b;
+
+	if (x->lock != y->lock)
+		return x->lock < y->lock ? -1 : 1;
+	if (x->from_ns != y->from_ns)
+		return x->from_ns < y->from_ns ? -1 : 1;
+	if (x->to_ns != y->to_ns)
+		return x->to_ns < y->to_ns ? -1 : 1;
+	return x->strand < y->strand ? -1 : x->strand > y->strand;
+}
+
+static int hold_add(struct hold **v, size_t *n, size_t *cap, const struct hold *h)
+{
+	if (VEC_RESERVE(*v, *cap, *n + 1) < 0)
+		return -ENOMEM;
+	(*v)[(*n)++] = *h;
+	return 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct hold *x = a, *y = b;
+	int64_t p = x->to_ns - x->from_ns, q = y->to_ns - y->from_ns;
+
+	if (x->lock != y->lock)
+		return x->lock < y->lock ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+/* Leaves out what is too long, then what overlaps another's: of two one must be wrong. Sorted by lock and time. */
+static size_t learnable(struct hold *v, size_t n)
+{
+	size_t kept = 0, clean = 0;
+
+	qsort(v, n, sizeof(*v), by_length);
+	for (size_t i = 0, next; i < n; i = next) {
+		int64_t short_ns;
+
+		for (next = i; next < n && v[next].lock == v[i].lock;)
+			next++;
+		short_ns = v[i + (next - i) / 4].to_ns - v[i + (next - i) / 4].from_ns;
+		for (size_t k = i; k < next; k++) {
+			if ((double)(v[k].to_ns - v[k].from_ns) <= LEARN_TIMES * (double)short_ns)
+				v[kept++] = v[k];
+		}
+	}
+	qsort(v, kept, sizeof(*v), by_lock_time);
+	for (size_t i = 0; i < kept; i++) {
+		if (clean && v[clean - 1].lock == v[i].lock && v[clean - 1].to_ns > v[i].from_ns)
+			continue;
+		v[clean++] = v[i];
+	}
+	return clean;
+}
+
+static int full_learn(struct builder *b)
+{
+	_cleanup_(freep) struct hold *full = NULL;
+	size_t n = 0, cap = 0;
+
+	for (size_t i = 0; i + 1 < b->marks.n; i++) {
+		const struct mark *a = &b->marks.v[i], *z = &b->marks.v[i + 1];
+
+		if (a->what == MARK_ACQUIRE && z->what == MARK_RELEASE && a->lock == z->lock && a->strand == z->strand &&
+		    hold_add(&full, &n, &cap, &(struct hold){ .lock = a->lock, .strand = a->strand, .from_ns = a->at_ns,
+							      .to_ns = z->at_ns }) < 0)
+			return -ENOMEM;
+	}
+	return sites_learn(b->d, full, n ? learnable(full, n) : 0, &b->sites);
+}
+
+/* Waits of member sites, of all strands of the lock's process: the lock was held there. */
+static int members_mark(struct builder *b)
+{
+	const struct draft *d = b->d;
+	const struct replay *r = d->r;
+
+	for (size_t s = 0; s < r->strand_n; s++) {
+		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
+			const struct model_wait *w = &d->m->waits[d->waits[i]];
+			uint32_t site = sites_of_wait(d, d->waits[i]);
+
+			for (uint32_t k = sites_first_lock(&b->sites, site); k != NONE; k = b->sites.locks[k].next) {
+				uint32_t lock = b->sites.locks[k].lock;
+
+				if (d->lock[d->waits[i]] != lock &&
+				    mark_add(&b->marks, &(struct mark){ .lock = lock, .strand = (uint32_t)s,
+									.at_ns = w->start_ns, .end_ns = w->end_ns,
+									.wait = d->waits[i], .what = MARK_SITE }) < 0)
+					return -ENOMEM;
+			}
+		}
+	}
+	return 0;
+}
+
+/* A stretch that grows as marks of one lock and strand come. */
+struct growing {
+	struct hold h;
+	bool open, from_seen;
+	int64_t last_ns;  /* of what is surely inside */
+	int64_t floor_ns; /* the strand can't have had it before */
+	uint32_t waits;
+};
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max_ns(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The strand's next wait of no member site behind what is surely inside, up to limit. */
+static int64_t stranger_at(const struct builder *b, const struct growing *g, int64_t limit_ns)
+{
+	const struct draft *d = b->d;
+
+	for (size_t i = sites_wait_at(d, g->h.strand, g->last_ns);
+	     i < d->wait_first[g->h.strand + 1] && d->m->waits[d->waits[i]].start_ns < limit_ns; i++) {
+		uint32_t site = sites_of_wait(d, d->waits[i]);
+
+		if (site && !sites_is_member(&b->sites, g->h.lock, site))
+			return d->m->waits[d->waits[i]].start_ns;
+	}
+	return limit_ns;
+}
+
+/* Its end was not seen, and lies before limit. */
+static int growing_close(struct builder *b, struct growing *g, int64_t limit_ns)
+{
+	struct replay *r = b->d->r;
+	const struct lock_habits *x = &b->sites.habits[g->h.lock];
+
+	if (!g->open)
+		return 0;
+	limit_ns = stranger_at(b, g, limit_ns);
+	g->h.to_ns = g->waits ? g->last_ns + x->trail_ns : g->h.from_ns + x->hold_ns;
+	g->h.to_ns = max_ns(g->last_ns, min_ns(g->h.to_ns, limit_ns));
+	g->h.inferred = true;
+	g->h.next_wait = 0;
+	g->open = false;
+	g->floor_ns = g->h.to_ns;
+	return hold_add(&r->holds, &r->hold_n, &r->hold_cap, &g->h);
+}
+
+static int on_release(struct builder *b, struct growing *g, const struct mark *mark)
+{
+	struct replay *r = b->d->r;
+	const struct lock_habits *x = &b->sites.habits[mark->lock];
+
+	if (g->open && !g->from_seen && stranger_at(b, g, mark->at_ns) < mark->at_ns &&
+	    growing_close(b, g, mark->at_ns) < 0)
+		return -ENOMEM;
+	if (!g->open) {
+		g->h.from_ns = max_ns(g->floor_ns, mark->at_ns - x->hold_ns);
+		g->h.wait = 0;
+	}
+	g->h.inferred = !g->open || !g->from_seen;
+	g->h.to_ns = max_ns(mark->at_ns, g->h.from_ns);
+	g->h.next_wait = mark->wait;
+	g->open = false;
+	g->floor_ns = g->h.to_ns;
+	return hold_add(&r->holds, &r->hold_n, &r->hold_cap, &g->h);
+}
+
+static int on_site(struct builder *b, struct growing *g, const struct mark *mark)
+{
+	const struct lock_habits *x = &b->sites.habits[mark->lock];
+	uint32_t usual = x->waits ? x->waits : 1;
+
+	if (g->open && (g->waits >= usual || stranger_at(b, g, mark->at_ns) < mark->at_ns) &&
+	    growing_close(b, g, mark->at_ns) < 0)
+		return -ENOMEM;
+	if (!g->open) {
+		g->open = true;
+		g->from_seen = false;
+		g->waits = 0;
+		g->h.wait = 0;
+		g->h.from_ns = max_ns(g->floor_ns, mark->at_ns - x->lead_ns);
+	}
+	g->waits++;
+	g->last_ns = mark->end_ns;
+	return 0;
+}
+
+static int marks_follow(struct builder *b, size_t from, size_t to)
+{
+	struct growing g = { .h = { .lock = b->marks.v[from].lock, .strand = b->marks.v[from].strand } };
+	int64_t end_ns = b->d->r->strands[g.h.strand].end_ns;
+	int e = 0;
+
+	g.floor_ns = b->d->r->strands[g.h.strand].begin_ns;
+	for (size_t i = from; i < to && e == 0; i++) {
+		const struct mark *mark = &b->marks.v[i];
+
+		switch (mark->what) {
+		case MARK_RELEASE:
+			e = on_release(b, &g, mark);
+			break;
+		case MARK_BLOCK:
+			e = growing_close(b, &g, mark->at_ns);
+			g.floor_ns = max_ns(g.floor_ns, mark->at_ns);
+			break;
+		case MARK_ACQUIRE:
+			e = growing_close(b, &g, mark->at_ns);
+			g.open = g.from_seen = true;
+			g.waits = 0;
+			g.h.wait = mark->wait;
+			g.h.from_ns = g.last_ns = mark->at_ns;
+			break;
+		default:
+			e = on_site(b, &g, mark);
+		}
+	}
+	return e == 0 ? growing_close(b, &g, end_ns) : e;
+}
+
+static int holds_make(struct builder *b)
+{
+	for (size_t i = 0, next; i < b->marks.n; i = next) {
+		for (next = i; next < b->marks.n && b->marks.v[next].lock == b->marks.v[i].lock &&
+			       b->marks.v[next].strand == b->marks.v[i].strand;)
+			next++;
+		if (marks_follow(b, i, next) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What is left over between holds that overlap is cut from the one whose end is a guess. Beyond a twentieth, nothing is known. */
+static void overlaps_cut(struct replay *r, struct lock *lock, uint32_t full_n)
+{
+	int64_t overlap_ns = 0, hold_ns = 0;
+
+	for (size_t i = lock->first_hold; i < lock->first_hold + lock->hold_n; i++) {
+		struct hold *h = &r->holds[i], *prev = i > lock->first_hold ? h - 1 : NULL;
+
+		hold_ns += h->to_ns - h->from_ns;
+		if (!prev || prev->to_ns <= h->from_ns || prev->strand == h->strand)
+			continue;
+		overlap_ns += prev->to_ns - h->from_ns;
+		if (!prev->next_wait)
+			prev->to_ns = h->from_ns;
+		else if (!h->wait)
+			h->from_ns = min_ns(prev->to_ns, h->to_ns);
+	}
+	lock->simulated = full_n && overlap_ns * 20 <= hold_ns;
+}
+
+static int latency_find(const struct draft *d, struct lock *lock, uint32_t index, int64_t *room)
+{
+	size_t n = 0;
+
+	for (size_t i = lock->first_hold; i < lock->first_hold + lock->hold_n; i++) {
+		const struct model_wait *w = &d->m->waits[d->r->holds[i].wait];
+
+		if (d->r->holds[i].wait && d->lock[d->r->holds[i].wait] == index)
+			room[n++] = w->end_ns - wait_wake_ns(w) - d->own_runq_ns[d->r->holds[i].wait];
+	}
+	if (!n)
+		return 0;
+	qsort(room, n, sizeof(*room), by_ns);
+	lock->latency_ns = max_ns(room[n / 2], 0);
+	return 0;
+}
+
+static int locks_settle(struct builder *b)
+{
+	struct replay *r = b->d->r;
+	_cleanup_(freep) int64_t *room = calloc(r->hold_n + 1, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	if (r->hold_n)
+		qsort(r->holds, r->hold_n, sizeof(*r->holds), by_lock_time);
+	for (size_t i = 0, next; i < r->hold_n; i = next) {
+		struct lock *lock = &r->locks[r->holds[i].lock];
+
+		for (next = i; next < r->hold_n && r->holds[next].lock == r->holds[i].lock;)
+			next++;
+		lock->first_hold = i;
+		lock->hold_n = next - i;
+		overlaps_cut(r, lock, b->sites.habits[r->holds[i].lock].full_n);
+		if (latency_find(b->d, lock, r->holds[i].lock, room) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < r->hold_n; i++) {
+		r->facts.hold_n++;
+		r->facts.inferred_hold_n += r->holds[i].inferred;
+	}
+	return 0;
+}
+
+int draft_holds(struct draft *d)
+{
+	_cleanup_(builder_done) struct builder b = { .d = d };
+
+	if (lock_waits_mark(&b) < 0)
+		return -ENOMEM;
+	if (b.marks.n)
+		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
+	if (full_learn(&b) < 0 || members_mark(&b) < 0)
+		return -ENOMEM;
+	if (b.marks.n)
+		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
+	return holds_make(&b) < 0 || locks_settle(&b) < 0 ? -ENOMEM : 0;
+}

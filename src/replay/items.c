@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Everything besides waits that a strand does at some moment: it wakes, begins
+ * and ends ops, gets and leaves locks. Wakes are there since waits were read;
+ * those that are releases of locks are made so.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/draft.h"
+#include "util/cleanup.h"
+#include "util/map.h"
+#include "util/vec.h"
+
+enum item_order { ORDER_LEAVE, ORDER_REACH, ORDER_BEGIN, ORDER_TAKE };
+
+static void releases_mark(struct draft *d)
+{
+	struct replay *r = d->r;
+
+	for (size_t i = 0; i < d->item_n; i++) {
+		struct item *x = &d->items[i];
+		uint32_t lock = x->what == POINT_SIGNAL && x->ref && d->use[x->ref] == USE_LOCK ? d->lock[x->ref] : NONE;
+
+		if (lock == NONE || !r->locks[lock].simulated)
+			continue;
+		x->what = POINT_RELEASE;
+		r->token_lock[x->object] = lock;
+	}
+}
+
+static int holds_items(struct draft *d)
+{
+	struct replay *r = d->r;
+
+	for (size_t i = 0; i < r->hold_n; i++) {
+		const struct hold *h = &r->holds[i];
+		struct item x = { .strand = h->strand, .object = h->lock };
+
+		if (!r->locks[h->lock].simulated)
+			continue;
+		x.what = POINT_TAKE;
+		x.order = ORDER_TAKE;
+		x.at_ns = h->from_ns;
+		if (!h->wait && draft_item_add(d, &x) < 0)
+			return -ENOMEM;
+		x.what = POINT_DROP;
+		x.order = ORDER_LEAVE;
+		x.at_ns = h->to_ns;
+		/* A wake of somebody who then didn't get it is a release that nobody can wait for. */
+		if ((!h->next_wait || d->token[h->next_wait] == NONE) && draft_item_add(d, &x) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Threads by pid and tid, those of one number in a chain. */
+struct numbers {
+	struct map *first;
+	uint32_t *next; /* by thread, 0: last */
+};
+
+static void numbers_done(struct numbers *n)
+{
+	map_free(n->first);
+	free(n->next);
+}
+
+static int numbers_make(const struct model *m, struct numbers *ret)
+{
+	ret->next = calloc(m->thread_n, sizeof(*ret->next));
+	if (!ret->next || map_new(&ret->first) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->thread_n; i++) {
+		uint64_t key = (uint64_t)m->threads[i].pid << 32 | m->threads[i].tid, first = 0;
+
+		map_get(ret->first, key, &first);
+		ret->next[i] = (uint32_t)first;
+		if (map_put(ret->first, key, i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static uint32_t thread_of_op(const struct model *m, const struct numbers *n, const struct model_op *o)
+{
+	uint64_t i = 0;
+
+	map_get(n->first, (uint64_t)o->pid << 32 | o->tid, &i);
+	for (; i; i = n->next[i]) {
+		if (m->threads[i].begin_ns <= o->start_ns && o->start_ns < m->threads[i].end_ns)
+			return (uint32_t)i;
+	}
+	return 0;
+}
+
+/* Ops that are a process, a program in it or a thread are the strand's frame, not something it does. */
+static int frames_mark(const struct model *m, uint8_t **ret)
+{
+	uint8_t *frame = calloc(m->op_n, 1);
+
+	if (!frame)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->process_n; i++) {
+		if (m->processes[i].op < m->op_n)
+			frame[m->processes[i].op] = 1;
+	}
+	for (size_t i = 1; i < m->thread_n; i++) {
+		if (m->threads[i].op < m->op_n)
+			frame[m->threads[i].op] = 1;
+	}
+	for (size_t i = 1; i < m->op_n; i++) {
+		if (m->ops[i].kind == OP_EXEC_PHASE && m->ops[i].parent < m->op_n && frame[m->ops[i].parent])
+			frame[i] = 1;
+	}
+	*ret = frame;
+	return 0;
+}
+
+static int ops_items(struct draft *d)
+{
+	const struct model *m = d->m;
+	_cleanup_(numbers_done) struct numbers numbers = { 0 };
+	_cleanup_(freep) uint8_t *frame = NULL;
+
+	if (numbers_make(m, &numbers) < 0 || frames_mark(m, &frame) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->op_n; i++) {
+		const struct model_op *o = &m->ops[i];
+		uint32_t thread = frame[i] || o->end_ns <= o->start_ns ? 0 : thread_of_op(m, &numbers, o);
+		struct item x = { .at_ns = o->start_ns, .what = POINT_OP_BEGIN, .order = ORDER_BEGIN, .ref = (uint32_t)i };
+
+		if (!thread)
+			continue;
+		x.strand = d->r->strand_of_thread[thread];
+		if (draft_item_add(d, &x) < 0)
+			return -ENOMEM;
+		x.at_ns = o->end_ns;
+		x.what = POINT_OP_END;
+		x.order = ORDER_LEAVE;
+		if (draft_item_add(d, &x) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Of what begins at one moment the outer op first: it ends later. */
+static int by_moment(const void *a, const void *b, void *arg)
+{
+	const struct model *m = arg;
+	const struct item *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	if (x->what == POINT_OP_BEGIN && y->what == POINT_OP_BEGIN && m->ops[x->ref].end_ns != m->ops[y->ref].end_ns)
+		return m->ops[x->ref].end_ns > m->ops[y->ref].end_ns ? -1 : 1;
+	if (x->what != y->what)
+		return x->what < y->what ? -1 : 1;
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+static int items_sort(struct draft *d)
+{
+	size_t n = d->r->strand_n;
+	_cleanup_(freep) size_t *next = calloc(n + 1, sizeof(*next));
+	struct item *sorted = malloc((d->item_n + 1) * sizeof(*sorted));
+
+	d->item_first = calloc(n + 2, sizeof(*d->item_first));
+	if (!next || !sorted || !d->item_first) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->item_n; i++)
+		d->item_first[d->items[i].strand + 1]++;
+	for (size_t s = 0; s < n; s++) {
+		d->item_first[s + 1] += d->item_first[s];
+		next[s] = d->item_first[s];
+	}
+	for (size_t i = 0; i < d->item_n; i++)
+		sorted[next[d->items[i].strand]++] = d->items[i];
+	free(d->items);
+	d->items = sorted;
+	d->item_cap = d->item_n + 1;
+	for (size_t s = 0; s < n; s++) {
+		size_t from = d->item_first[s], to = d->item_first[s + 1];
+		bool in_order = true;
+
+		for (size_t i = from + 1; i < to && in_order; i++)
+			in_order = by_moment(&sorted[i - 1], &sorted[i], (void *)(uintptr_t)d->m) <= 0;
+		if (!in_order)
+			qsort_r(sorted + from, to - from, sizeof(*sorted), by_moment, (void *)(uintptr_t)d->m);
+	}
+	return 0;
+}
+
+int draft_items(struct draft *d)
+{
+	releases_mark(d);
+	if (holds_items(d) < 0 || ops_items(d) < 0)
+		return -ENOMEM;
+	return items_sort(d);
+}

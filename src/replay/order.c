@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * An order in which everything can be computed in one go: each strand as far as
+ * it gets, then whoever it has made go on. No recursion and no sorting: each
+ * point is passed once, each token once.
+ *
+ * If all that are left wait for each other, the recording contradicts itself: a
+ * clock that is off, a lost event, a damaged dump. Then the strand that has
+ * waited longest here loses its dependency, and its wait keeps its length.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/draft.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+struct orderer {
+	struct draft *d;
+	uint32_t *left;	   /* by token: signals that are still to come */
+	uint32_t *waiting; /* by token: first strand that waits, NONE */
+	uint32_t *next;	   /* by strand: the next that waits for the same */
+	uint32_t *at;	   /* by strand: its next point */
+	uint8_t *parked;
+	uint32_t *ready, *queue; /* a stack; those parked, oldest first, also ones that went on since */
+	size_t ready_n, queue_n, queue_cap, queue_at;
+};
+
+static void orderer_done(struct orderer *o)
+{
+	free(o->left);
+	free(o->waiting);
+	free(o->next);
+	free(o->at);
+	free(o->parked);
+	free(o->ready);
+	free(o->queue);
+}
+
+static int orderer_init(struct orderer *o, struct draft *d)
+{
+	const struct replay *r = d->r;
+	size_t n = r->strand_n + 1, tokens = r->token_n + 1;
+
+	*o = (struct orderer){ .d = d };
+	o->left = malloc(tokens * sizeof(*o->left));
+	o->waiting = malloc(tokens * sizeof(*o->waiting));
+	o->next = malloc(n * sizeof(*o->next));
+	o->at = calloc(n, sizeof(*o->at));
+	o->parked = calloc(n, 1);
+	o->ready = malloc(n * sizeof(*o->ready));
+	if (!o->left || !o->waiting || !o->next || !o->at || !o->parked || !o->ready)
+		return -ENOMEM;
+	memcpy(o->left, r->token_need, r->token_n * sizeof(*o->left));
+	memset(o->waiting, 0xff, tokens * sizeof(*o->waiting));
+	return 0;
+}
+
+static int park(struct orderer *o, uint32_t s, uint32_t token)
+{
+	if (VEC_RESERVE(o->queue, o->queue_cap, o->queue_n + 1) < 0)
+		return -ENOMEM;
+	o->queue[o->queue_n++] = s;
+	o->next[s] = o->waiting[token];
+	o->waiting[token] = s;
+	o->parked[s] = 1;
+	return 0;
+}
+
+static void signal_come(struct orderer *o, uint32_t token)
+{
+	if (!o->left[token] || --o->left[token])
+		return;
+	for (uint32_t s = o->waiting[token]; s != NONE; s = o->next[s]) {
+		o->parked[s] = 0;
+		o->ready[o->ready_n++] = s;
+	}
+	o->waiting[token] = NONE;
+}
+
+static int run_add(struct replay *r, uint32_t s, uint32_t from, uint32_t to)
+{
+	if (to == from)
+		return 0;
+	if (VEC_RESERVE(r->runs, r->run_cap, r->run_n + 1) < 0)
+		return -ENOMEM;
+	r->runs[r->run_n++] = (struct run){ .strand = s, .from = from, .n = to - from };
+	return 0;
+}
+
+/* As far as the strand gets. */
+static int strand_go(struct orderer *o, uint32_t s)
+{
+	struct replay *r = o->d->r;
+	const struct strand *x = &r->strands[s];
+	uint32_t from = o->at[s], i = from;
+
+	for (; i < x->n; i++) {
+		size_t p = x->first + i;
+
+		switch (r->points.what[p]) {
+		case POINT_SIGNAL:
+		case POINT_RELEASE:
+			signal_come(o, r->points.object[p]);
+			break;
+		case POINT_WAIT:
+		case POINT_ACQUIRE:
+			if (!o->left[r->points.object[p]])
+				break;
+			o->at[s] = i;
+			if (run_add(r, s, from, i) < 0)
+				return -ENOMEM;
+			return park(o, s, r->points.object[p]);
+		default:
+			break;
+		}
+	}
+	o->at[s] = i;
+	return run_add(r, s, from, i);
+}
+
+static bool is_unstarted(const struct orderer *o, uint32_t s)
+{
+	uint32_t token = o->d->r->strands[s].token;
+
+	return !o->at[s] && token != NONE && o->left[token];
+}
+
+/* What a strand is parked at waits for nobody any more. One that a wait of the dump stands behind keeps its length. */
+static void point_free(struct orderer *o, uint32_t s)
+{
+	struct replay *r = o->d->r;
+	size_t p = r->strands[s].first + o->at[s];
+	const struct model_wait *w = &o->d->m->waits[r->points.ref[p]];
+	int64_t ns = wait_wake_ns(w) - w->start_ns;
+
+	r->points.what[p] = POINT_NONE;
+	if (r->points.ref[p]) {
+		r->points.what[p] = POINT_DELAY;
+		r->points.wait_ns[p] = ns < INT32_MAX ? (uint32_t)ns : INT32_MAX;
+		r->points.object[p] = r->points.cpu_tag[p];
+	}
+}
+
+/* All that wait with it for the same lose that dependency too. */
+static void dependency_drop(struct orderer *o, uint32_t s)
+{
+	struct replay *r = o->d->r;
+	const struct strand *x = &r->strands[s];
+	uint32_t token = is_unstarted(o, s) ? x->token : r->points.object[x->first + o->at[s]];
+
+	for (uint32_t k = o->waiting[token]; k != NONE; k = o->next[k]) {
+		r->broken_n++;
+		if (is_unstarted(o, k))
+			r->strands[k].token = NONE;
+		else
+			point_free(o, k);
+		o->parked[k] = 0;
+		o->ready[o->ready_n++] = k;
+	}
+	o->waiting[token] = NONE;
+	o->left[token] = 0;
+}
+
+static bool oldest_free(struct orderer *o)
+{
+	while (o->queue_at < o->queue_n) {
+		uint32_t s = o->queue[o->queue_at++];
+
+		if (!o->parked[s])
+			continue;
+		dependency_drop(o, s);
+		return true;
+	}
+	return false;
+}
+
+int draft_order(struct draft *d)
+{
+	_cleanup_(orderer_done) struct orderer o;
+	struct replay *r = d->r;
+
+	if (orderer_init(&o, d) < 0)
+		return -ENOMEM;
+	/* Pushed backwards: the first is the first to go. */
+	for (size_t s = r->strand_n; s-- > 0;) {
+		if (r->strands[s].token == NONE || !o.left[r->strands[s].token])
+			o.ready[o.ready_n++] = (uint32_t)s;
+		else if (park(&o, (uint32_t)s, r->strands[s].token) < 0)
+			return -ENOMEM;
+	}
+	do {
+		while (o.ready_n) {
+			if (strand_go(&o, o.ready[--o.ready_n]) < 0)
+				return -ENOMEM;
+		}
+	} while (oldest_free(&o));
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * The compiled recording, private to replay/. A strand is what does one thing
+ * at a time: a thread, a goroutine, or in a dump without threads a chain of ops.
+ * It is a row of points; before each it computes, at each it does one thing:
+ *
+ *   time at a point = time at the one before + cpu_ns, then what the point says, then run_ns
+ *
+ * Strands depend on each other by tokens: all signals of one come before what
+ * waits for it. `runs` is an order of pieces of strands in which that holds.
+ */
+#include "replay/replay.h"
+
+#define NONE UINT32_MAX
+
+enum point_what {
+	POINT_NONE,	/* computes only */
+	POINT_OP_BEGIN, /* ref: op */
+	POINT_OP_END,	/* ref: op */
+	POINT_RUNQ,	/* was ready and did not run; ref: wait */
+	POINT_DELAY,	/* wait_ns pass; object: its tag; ref: wait */
+	POINT_SIGNAL,	/* object: token; ref: the wait that it ends, 0: none in particular */
+	POINT_WAIT,	/* object: token; ref: wait */
+	POINT_ACQUIRE,	/* object: token, of a lock; ref: wait. Recorded order: waits for the token, simulated: for the lock */
+	POINT_RELEASE,	/* object: token, of a lock; ref: the wait that it ends */
+	POINT_TAKE,	/* object: lock, which was free */
+	POINT_DROP,	/* object: lock, for which nobody waited */
+};
+
+struct points {
+	size_t n, cap;
+	uint8_t *what;	   /* enum point_what */
+	uint32_t *cpu_ns;  /* computing before it */
+	uint32_t *cpu_tag; /* of that */
+	uint32_t *wait_ns; /* of DELAY. Longer times are several points */
+	uint32_t *run_ns;  /* behind it, ready and not running, as recorded */
+	uint32_t *lat_ns;  /* of it: what the target's own threads on the CPUs don't explain */
+	uint32_t *object;
+	uint32_t *ref;
+};
+
+struct strand {
+	uint32_t thread;     /* model thread, 0: ops without threads */
+	uint32_t op;	     /* its outermost op, 0: none */
+	uint32_t process;    /* model process, 0: unknown */
+	size_t first, n;     /* its points */
+	int64_t begin_ns, end_ns;
+	uint32_t token;	     /* whose signal starts it; NONE: it starts at begin_ns whatever happens */
+	uint32_t group;	     /* CPU group */
+	uint32_t key;	     /* index of strand_keys */
+	bool open;	     /* goes on when the recording ends */
+	bool sink;	     /* its end may be the end of all */
+};
+
+struct run {
+	uint32_t strand;
+	uint32_t from, n; /* points, counted from the strand's first */
+};
+
+/* What the time between points, or a delay, belongs to. Classes are sets of shares of tags. */
+struct tag {
+	uint32_t op_key;   /* innermost op, index of op_keys */
+	uint32_t strand_key; /* index of strand_keys: thread name and program */
+	uint32_t lock;	   /* innermost lock held, NONE */
+	uint32_t row;	   /* of a delay: model row; 0: computing */
+	uint32_t ident_id; /* of a delay: string */
+	uint32_t before, after; /* computing: what the strand did at its two ends */
+	uint32_t own;	   /* computing: 1 + number of a segment with samples enough to be looked at alone; 0: with its like */
+	uint32_t next;	   /* of the same hash, NONE */
+	uint64_t ns, count;
+	uint64_t samples;  /* in it */
+};
+
+/* CPUs that strands may use: those with one mask are a group. */
+enum { CPU_NUMBERS = 1024 };
+struct cpu_group {
+	uint64_t mask[CPU_NUMBERS / 64];
+	bool any; /* all CPUs; mask is blank */
+};
+
+struct lock {
+	uint32_t ident_id, process;
+	uint32_t row;	   /* of its first wait */
+	uint32_t wait_n;
+	size_t first_hold, hold_n; /* in time order */
+	uint32_t class;	   /* NONE if not simulated */
+	bool simulated;	   /* its holds are known well enough for E2; else its waits have tokens only */
+	int64_t latency_ns; /* median from a release to the woken's running */
+};
+
+/* A stretch in which a strand has a lock. */
+struct hold {
+	uint32_t lock, strand;
+	int64_t from_ns, to_ns;
+	uint32_t wait;	   /* through which it was acquired, 0: without blocking */
+	uint32_t next_wait; /* the wait that its release ended, 0: none */
+	bool inferred;	   /* not both ends were seen */
+};
+
+struct op_key {
+	uint32_t class_id; /* string; the thread's name if the op has no class */
+	uint8_t kind;
+};
+struct strand_key {
+	uint32_t comm_id, program_id;
+};
+
+struct share {
+	uint32_t tag;
+	float share;
+};
+
+struct class_entry {
+	struct replay_class c;
+	size_t first, n; /* of shares */
+	uint32_t lock;	 /* of REPLAY_CLASS_LOCK, else NONE */
+	uint64_t samples;
+};
+
+struct replay {
+	const struct model *m; /* not owned */
+	struct replay_facts facts;
+	struct points points;
+	struct strand *strands;
+	size_t strand_n;
+	struct run *runs;
+	size_t run_n, run_cap;
+	uint32_t *token_lock; /* NONE: of none */
+	uint32_t *token_need; /* signals */
+	size_t token_n, token_cap;
+	struct tag *tags;
+	size_t tag_n, tag_cap;
+	struct lock *locks;
+	size_t lock_n, lock_cap;
+	struct hold *holds;
+	size_t hold_n, hold_cap;
+	struct op_key *op_keys;
+	size_t op_key_n, op_key_cap;
+	struct strand_key *strand_keys;
+	size_t strand_key_n, strand_key_cap;
+	struct cpu_group *groups;
+	size_t group_n, group_cap;
+	struct class_entry *classes;
+	size_t class_n, class_cap;
+	struct share *shares;
+	size_t share_n, share_cap;
+	uint32_t *strand_of_thread; /* by model thread, NONE */
+	uint32_t *strand_of_op;	    /* by op, of dumps without threads; else NULL */
+	bool unseen_locks;	    /* of some lock it is not known when it was held */
+	uint64_t broken_n;	    /* waits whose end could not be told for want of a consistent order */
+};

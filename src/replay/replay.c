@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* Compiling, step by step; what is known of the whole. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/classes.h"
+#include "replay/e2.h"
+#include "replay/path.h"
+#include "replay/wcprof.h"
+#include "util/cleanup.h"
+
+void draft_done(struct draft *d)
+{
+	free(d->waits);
+	free(d->wait_first);
+	free(d->use);
+	free(d->token);
+	free(d->lock);
+	free(d->items);
+	free(d->item_first);
+	free(d->own_runq_ns);
+}
+
+struct replay *replay_free(struct replay *r)
+{
+	struct points *p;
+
+	if (!r)
+		return NULL;
+	p = &r->points;
+	free(p->what);
+	free(p->cpu_ns);
+	free(p->cpu_tag);
+	free(p->wait_ns);
+	free(p->run_ns);
+	free(p->lat_ns);
+	free(p->object);
+	free(p->ref);
+	free(r->strands);
+	free(r->runs);
+	free(r->token_lock);
+	free(r->token_need);
+	free(r->tags);
+	free(r->locks);
+	free(r->holds);
+	free(r->op_keys);
+	free(r->strand_keys);
+	free(r->groups);
+	free(r->classes);
+	free(r->shares);
+	free(r->strand_of_thread);
+	free(r);
+	return NULL;
+}
+
+static void extent_find(struct replay *r)
+{
+	int64_t begin_ns = INT64_MAX, end_ns = 0;
+
+	for (size_t s = 0; s < r->strand_n; s++) {
+		const struct strand *x = &r->strands[s];
+
+		if (x->sink && x->begin_ns < begin_ns)
+			begin_ns = x->begin_ns;
+		if (x->sink && x->end_ns >= end_ns) {
+			end_ns = x->end_ns;
+			r->facts.end_thread = x->thread;
+		}
+	}
+	r->facts.begin_ns = begin_ns < end_ns ? begin_ns : end_ns;
+	r->facts.end_ns = end_ns;
+	r->facts.makespan_ns = end_ns - r->facts.begin_ns;
+}
+
+static void wakers_count(struct replay *r, const struct draft *d)
+{
+	const struct model *m = d->m;
+	bool any_waker = false, any_runnable = false;
+
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		any_waker |= w->waker || w->outside_waker || w->ctx != WAKER_NONE;
+		any_runnable |= w->runnable_ns > 0;
+		r->facts.wait_n += d->use[i] != USE_SKIP;
+		if (d->use[i] != USE_DELAY || w->outcome == WAIT_TIMEOUT || w->outside_waker ||
+		    (w->ctx != WAKER_UNKNOWN && w->ctx != WAKER_NONE))
+			continue;
+		r->facts.unknown_waker_n++;
+		r->facts.unknown_waker_ns += (uint64_t)w->blocked_ns;
+	}
+	if (m->wait_n > 1 && !any_waker)
+		r->facts.missing |= REPLAY_NO_WAKERS;
+	if (m->wait_n > 1 && !any_runnable)
+		r->facts.missing |= REPLAY_NO_RUNNABLE;
+}
+
+static void missing_find(struct replay *r)
+{
+	const struct model *m = r->m;
+	const struct model_integrity *x = &m->integrity;
+
+	if (m->sample_n <= 1)
+		r->facts.missing |= REPLAY_NO_SAMPLES;
+	else if (!m->sample_time_n)
+		r->facts.missing |= REPLAY_NO_SAMPLE_TIMES;
+	if (m->stack_n <= 1)
+		r->facts.missing |= REPLAY_NO_STACKS;
+	if (x->dropped_events || x->lost_ring_full || x->lost_unprocessed || x->lost_lifecycle || x->lost_map_full ||
+	    x->lost_recursion)
+		r->facts.missing |= REPLAY_EVENTS_LOST;
+}
+
+static void cpus_find(struct replay *r, const struct replay_options *o)
+{
+	const struct model *m = r->m;
+	uint32_t most = 0;
+
+	r->facts.cpu_n = o && o->cpu_n ? o->cpu_n : m->cpu_n;
+	if (r->facts.cpu_n)
+		return;
+	r->facts.missing |= REPLAY_NO_CPUS;
+	for (size_t i = 1; i < m->wait_n; i++)
+		most = m->waits[i].cpu_to > most ? m->waits[i].cpu_to : most;
+	r->facts.cpu_n = most;
+}
+
+/* What of the critical path hangs on waits whose end is not explained. */
+static bool path_is_explained(const struct replay *r, const struct path *p)
+{
+	int64_t unknown_ns = 0;
+
+	for (size_t k = 0; k < p->n; k++) {
+		for (size_t i = p->legs[k].first; i <= p->legs[k].last; i++) {
+			const struct model_wait *w = &r->m->waits[r->points.ref[i]];
+
+			if (r->points.what[i] == POINT_DELAY && !w->outside_waker && w->outcome != WAIT_TIMEOUT &&
+			    (w->ctx == WAKER_UNKNOWN || w->ctx == WAKER_NONE))
+				unknown_ns += r->points.wait_ns[i];
+		}
+	}
+	return unknown_ns * 100 <= r->facts.makespan_ns;
+}
+
+static int baselines_find(struct replay *r)
+{
+	static const struct weights unchanged;
+	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
+	_cleanup_(path_done) struct path path = { 0 };
+	_cleanup_(freep) double *tag_ns = calloc(r->tag_n + 1, sizeof(*tag_ns));
+	struct e2_result two;
+	int e;
+
+	if (!tag_ns)
+		return -ENOMEM;
+	e = e1_detail(r, &unchanged, E1_TIMES | E1_SOURCES, &d);
+	if (e == 0)
+		e = path_find(r, &unchanged, &d, &path);
+	if (e < 0)
+		return e;
+	r->facts.e1_ns = d.makespan_ns;
+	e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, &two);
+	if (e == 0)
+		e = wcprof_run(r, &(struct replay_scenario){ 0 }, &r->facts.wcprof_ns);
+	if (e < 0)
+		return e;
+	r->facts.e2_ns = two.makespan_ns;
+	r->facts.forced_n = two.forced_n;
+	path_tags(r, &path, &unchanged, tag_ns);
+	classes_path(r, tag_ns);
+	if (!path_is_explained(r, &path))
+		r->facts.missing |= REPLAY_WAKERS_UNKNOWN;
+	return 0;
+}
+
+static int compile(struct replay *r, struct draft *d, struct emit_samples *samples)
+{
+	int e = draft_strands(d);
+
+	if (e == 0)
+		e = draft_waits(d);
+	if (e == 0)
+		e = draft_runqueues(d);
+	if (e == 0)
+		e = draft_gather(d);
+	if (e == 0)
+		e = draft_holds(d);
+	if (e == 0)
+		e = draft_items(d);
+	if (e == 0)
+		e = emit_samples_init(d, samples);
+	if (e == 0)
+		e = draft_emit(d, samples);
+	if (e == 0)
+		e = draft_order(d);
+	if (e == 0)
+		e = classes_make(r, samples);
+	if (e == 0)
+		wakers_count(r, d);
+	return e;
+}
+
+int replay_new(const struct model *m, const struct replay_options *o, struct replay **ret)
+{
+	_cleanup_(replay_freep) struct replay *r = calloc(1, sizeof(*r));
+	struct emit_samples samples = { 0 };
+	struct draft d = { .m = m, .r = r };
+	int e;
+
+	if (!r)
+		return -ENOMEM;
+	r->m = m;
+	cpus_find(r, o);
+	e = compile(r, &d, &samples);
+	draft_done(&d);
+	emit_samples_done(&samples);
+	if (e < 0)
+		return e;
+	extent_find(r);
+	missing_find(r);
+	r->facts.strand_n = (uint32_t)r->strand_n;
+	r->facts.point_n = r->points.n;
+	e = baselines_find(r);
+	if (e < 0)
+		return e;
+	*ret = TAKE_PTR(r);
+	return 0;
+}
+
+void replay_facts(const struct replay *r, struct replay_facts *ret)
+{
+	*ret = r->facts;
+}
+
+const char *replay_missing_text(enum replay_missing bit)
+{
+	switch (bit) {
+	case REPLAY_NO_THREADS:
+		return "the dump has no threads: each chain of operations that don't overlap counts as one";
+	case REPLAY_NO_WAKERS:
+		return "the dump does not say who ended a wait: waits without a target keep their length";
+	case REPLAY_NO_RUNNABLE:
+		return "the dump does not tell waiting for a CPU from other time: CPUs count as unlimited";
+	case REPLAY_NO_SAMPLES:
+		return "no samples (record with --mode wall): functions have their delays only, no time on the CPU";
+	case REPLAY_NO_SAMPLE_TIMES:
+		return "samples have no times: CPU time of functions is spread evenly over their thread";
+	case REPLAY_NO_STACKS:
+		return "the dump has no stacks: nothing is known of functions";
+	case REPLAY_NO_CPUS:
+		return "the dump does not say how many CPUs there were";
+	case REPLAY_EVENTS_LOST:
+		return "events were lost: parts of the graph are missing";
+	case REPLAY_WAKERS_UNKNOWN:
+		return "who ended some waits on the critical path is not known";
+	case REPLAY_OPEN:
+		return "the target went on when the recording ended";
+	}
+	return "";
+}

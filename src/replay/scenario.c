@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#include "replay/scenario.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/e2.h"
+#include "replay/path.h"
+#include "replay/wcprof.h"
+#include "util/cleanup.h"
+
+#define BASELINE_MAX 0.01
+#define APART_MAX 0.03
+#define FACTOR_MAX 1e6
+
+void weights_done(struct weights *w)
+{
+	free(w->cpu);
+	free(w->delay);
+	free(w->free_locks);
+	*w = (struct weights){ 0 };
+}
+
+static bool needs_class(uint8_t what)
+{
+	return what == REPLAY_CPU || what == REPLAY_DELAY || what == REPLAY_TIME || what == REPLAY_NO_LOCK;
+}
+
+static int change_check(const struct replay *r, const struct replay_change *c)
+{
+	if (c->what >= REPLAY_CHANGE_MAX || (needs_class(c->what) && c->class >= r->class_n))
+		return -EINVAL;
+	if (c->what == REPLAY_NO_LOCK && r->classes[c->class].lock == NONE)
+		return -EINVAL;
+	if (!(c->factor >= 0 && c->factor <= FACTOR_MAX))
+		return -EINVAL;
+	return 0;
+}
+
+static void factor_apply(const struct replay *r, const struct replay_change *c, struct weights *w)
+{
+	const struct class_entry *e = &r->classes[c->class];
+
+	for (size_t i = e->first; i < e->first + e->n; i++) {
+		const struct share *x = &r->shares[i];
+		float by = (float)(1 - (1 - c->factor) * (double)x->share);
+
+		if (r->tags[x->tag].row && c->what != REPLAY_CPU)
+			w->delay[x->tag] *= by;
+		else if (!r->tags[x->tag].row && c->what != REPLAY_DELAY)
+			w->cpu[x->tag] *= by;
+	}
+}
+
+static void change_apply(const struct replay *r, const struct replay_change *c, struct weights *w)
+{
+	switch (c->what) {
+	case REPLAY_NO_LOCK:
+		w->free_locks[w->free_lock_n++] = r->classes[c->class].lock;
+		break;
+	case REPLAY_CPUS:
+		w->cpu_n = c->factor < 1 ? 1 : c->factor > CPU_NUMBERS ? CPU_NUMBERS : (uint32_t)c->factor;
+		w->own_cpus = true;
+		break;
+	case REPLAY_NO_RUNQUEUE:
+		w->no_runqueue = true;
+		break;
+	default:
+		factor_apply(r, c, w);
+	}
+}
+
+int weights_make(const struct replay *r, const struct replay_scenario *s, struct weights *ret)
+{
+	struct weights w = { .cpu_n = r->facts.cpu_n };
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (change_check(r, &s->changes[i]) < 0)
+			return -EINVAL;
+	}
+	w.cpu = malloc((r->tag_n + 1) * sizeof(*w.cpu));
+	w.delay = malloc((r->tag_n + 1) * sizeof(*w.delay));
+	w.free_locks = calloc(s->n + 1, sizeof(*w.free_locks));
+	if (!w.cpu || !w.delay || !w.free_locks) {
+		weights_done(&w);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < r->tag_n; i++)
+		w.cpu[i] = w.delay[i] = 1;
+	for (size_t i = 0; i < s->n; i++)
+		change_apply(r, &s->changes[i], &w);
+	*ret = w;
+	return 0;
+}
+
+static double drift(const struct replay *r, int64_t ns)
+{
+	return r->facts.makespan_ns ? fabs((double)(ns - r->facts.makespan_ns)) / (double)r->facts.makespan_ns : 0;
+}
+
+/* An engine's saving, as part of its own baseline, of the recorded makespan. */
+static int64_t saving_of(const struct replay *r, int64_t base_ns, int64_t ns)
+{
+	if (base_ns <= 0)
+		return 0;
+	return llround((double)(base_ns - ns) / (double)base_ns * (double)r->facts.makespan_ns);
+}
+
+/* Does the share of the class on the CPU hang on too few samples? Standard error of a share p of n samples: sqrt(p(1-p)/n). */
+static bool samples_are_few(const struct replay *r, const struct replay_change *c)
+{
+	const struct class_entry *e;
+	double cpu_ns;
+
+	if (!needs_class(c->what) || c->what == REPLAY_DELAY || c->what == REPLAY_NO_LOCK)
+		return false;
+	e = &r->classes[c->class];
+	cpu_ns = (double)(e->c.path_cpu_ns ? e->c.path_cpu_ns : 0);
+	if (e->c.kind != REPLAY_CLASS_FUNCTION || cpu_ns <= 0)
+		return false;
+	if (!e->samples)
+		return cpu_ns > APART_MAX * (double)r->facts.makespan_ns;
+	return cpu_ns * (1 - c->factor) / sqrt((double)e->samples) > APART_MAX * (double)r->facts.makespan_ns;
+}
+
+static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, const struct replay_outcome *o)
+{
+	uint32_t why = 0, missing = r->facts.missing;
+
+	if (drift(r, r->facts.e1_ns) > BASELINE_MAX)
+		why |= REPLAY_WHY_BASELINE_1;
+	if (o->e2_ns >= 0 && drift(r, r->facts.e2_ns) > BASELINE_MAX)
+		why |= REPLAY_WHY_BASELINE_2;
+	if (o->e1_ns >= 0 && o->e2_ns >= 0 &&
+	    (double)(o->high_ns - o->low_ns) >= APART_MAX * (double)r->facts.makespan_ns)
+		why |= REPLAY_WHY_APART;
+	if (missing & REPLAY_EVENTS_LOST)
+		why |= REPLAY_WHY_LOST;
+	if (missing & REPLAY_WAKERS_UNKNOWN)
+		why |= REPLAY_WHY_WAKERS;
+	if (missing & (REPLAY_NO_THREADS | REPLAY_NO_WAKERS | REPLAY_NO_RUNNABLE))
+		why |= REPLAY_WHY_MISSING;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct replay_change *c = &s->changes[i];
+		bool function = needs_class(c->what) && r->classes[c->class].c.kind == REPLAY_CLASS_FUNCTION;
+
+		why |= samples_are_few(r, c) ? REPLAY_WHY_SAMPLES : 0;
+		if (function && missing & REPLAY_NO_SAMPLE_TIMES && r->classes[c->class].c.cpu_ns)
+			why |= REPLAY_WHY_AVERAGE;
+		/* Less time outside of a lock brings its users closer together; where holds are known they are simulated. */
+		if (c->factor < 1 && needs_class(c->what) && r->lock_n)
+			why |= r->unseen_locks ? REPLAY_WHY_UNSEEN : 0;
+	}
+	return why;
+}
+
+void outcome_judge(const struct replay *r, const struct replay_scenario *s, struct replay_outcome *o)
+{
+	int64_t a = o->e1_ns >= 0 ? saving_of(r, r->facts.e1_ns, o->e1_ns) : 0;
+	int64_t b = o->e2_ns >= 0 ? saving_of(r, r->facts.e2_ns, o->e2_ns) : a;
+
+	if (o->e1_ns < 0)
+		a = b;
+	o->best_ns = b;
+	o->low_ns = a < b ? a : b;
+	o->high_ns = a < b ? b : a;
+	o->why = doubts(r, s, o);
+	o->grade = o->why & (REPLAY_WHY_LOST | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING) ? 'C' : o->why ? 'B' : 'A';
+	/* Without the simulation nothing is known of what queues would make of it. */
+	if (o->grade == 'A' && o->e2_ns < 0)
+		o->grade = 'B';
+}
+
+/* The op class that has most of the changed critical path. */
+static int next_find(const struct replay *r, const struct weights *w, uint32_t *ret)
+{
+	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
+	_cleanup_(path_done) struct path path = { 0 };
+	_cleanup_(freep) double *tag_ns = calloc(r->tag_n + 1, sizeof(*tag_ns));
+	double most_ns = 0;
+	int e;
+
+	if (!tag_ns)
+		return -ENOMEM;
+	e = e1_detail(r, w, E1_TIMES | E1_SOURCES, &d);
+	if (e == 0)
+		e = path_find(r, w, &d, &path);
+	if (e < 0)
+		return e;
+	path_tags(r, &path, w, tag_ns);
+	*ret = UINT32_MAX;
+	for (size_t i = 0; i < r->class_n; i++) {
+		const struct class_entry *c = &r->classes[i];
+		double ns = 0;
+
+		if (c->c.kind != REPLAY_CLASS_OP)
+			continue;
+		for (size_t k = c->first; k < c->first + c->n; k++)
+			ns += tag_ns[r->shares[k].tag] * (double)r->shares[k].share;
+		if (ns > most_ns) {
+			most_ns = ns;
+			*ret = (uint32_t)i;
+		}
+	}
+	return 0;
+}
+
+int scenario_next(const struct replay *r, const struct replay_scenario *s, uint32_t *ret)
+{
+	_cleanup_(weights_done) struct weights w = { 0 };
+	int e = weights_make(r, s, &w);
+
+	return e < 0 ? e : next_find(r, &w, ret);
+}
+
+/* At most E1_LANES of them. */
+static int some_evaluate(const struct replay *r, const struct replay_scenario *s, struct weights *w, size_t n,
+			 unsigned engines, bool next, struct replay_outcome *ret)
+{
+	int64_t e1_ns[E1_LANES];
+	int e = 0;
+
+	for (size_t i = 0; i < n && e == 0; i++) {
+		ret[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
+		e = weights_make(r, &s[i], &w[i]);
+	}
+	if (e == 0 && engines & REPLAY_E1)
+		e = e1_run(r, w, n, e1_ns);
+	for (size_t i = 0; i < n && e == 0; i++) {
+		struct e2_result two = { .makespan_ns = -1 };
+
+		if (engines & REPLAY_E1)
+			ret[i].e1_ns = e1_ns[i];
+		if (engines & REPLAY_E2 && r->facts.e2_ns >= 0)
+			e = e2_run(r, &w[i], NULL, &two);
+		ret[i].e2_ns = two.makespan_ns;
+		if (e == 0 && engines & REPLAY_WCPROF)
+			e = wcprof_run(r, &s[i], &ret[i].wcprof_ns);
+		if (e == 0 && next)
+			e = next_find(r, &w[i], &ret[i].next);
+		if (e == 0)
+			outcome_judge(r, &s[i], &ret[i]);
+	}
+	return e;
+}
+
+int replay_evaluate(const struct replay *r, const struct replay_scenario *s, size_t n, unsigned engines,
+		    struct replay_outcome *ret)
+{
+	for (size_t i = 0; i < n; i += E1_LANES) {
+		size_t some = n - i < E1_LANES ? n - i : E1_LANES;
+		struct weights w[E1_LANES] = { 0 };
+		int e = some_evaluate(r, s + i, w, some, engines, n <= 4, ret + i);
+
+		for (size_t k = 0; k < some; k++)
+			weights_done(&w[k]);
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+const char *replay_why_text(enum replay_grade_why bit)
+{
+	switch (bit) {
+	case REPLAY_WHY_BASELINE_1:
+		return "replayed in its recorded order the recording comes out more than 1% off";
+	case REPLAY_WHY_BASELINE_2:
+		return "the simulation of the unchanged recording comes out more than 1% off";
+	case REPLAY_WHY_APART:
+		return "recorded order and simulation differ by 3% of the whole or more";
+	case REPLAY_WHY_LOST:
+		return "events were lost";
+	case REPLAY_WHY_WAKERS:
+		return "who ended some waits on the critical path is not known";
+	case REPLAY_WHY_UNSEEN:
+		return "a lock that was free when asked for leaves no trace: contention that is new would not be seen";
+	case REPLAY_WHY_SAMPLES:
+		return "few samples: its share of the CPU time is uncertain";
+	case REPLAY_WHY_AVERAGE:
+		return "where its CPU time lies is not known";
+	case REPLAY_WHY_MISSING:
+		return "the dump lacks facts that the engines need";
+	}
+	return "";
+}

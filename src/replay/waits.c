@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * What each wait is. A wait that somebody of the recording ended lasts until he
+ * does so; one that a timer, a device or a stranger ended has a length of its own.
+ *
+ * Waits are merged where a program waits for one thing in several calls: it took
+ * a wake for a lock that another then got first, or its time ran out and it
+ * waited again. Only the last wake counts then. What it did in between must be
+ * next to nothing, or it is no such loop: it has a meaning that we don't know.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/draft.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* On its CPU between two waits of one loop: looks at the lock, at its condition, and goes back. */
+#define RETRY_LOCK_NS 20000
+#define RETRY_TIMEOUT_NS 50000
+
+int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret)
+{
+	struct replay *r = d->r;
+	size_t cap = r->token_cap;
+
+	if (r->token_n >= NONE - 1 || VEC_RESERVE(r->token_lock, cap, r->token_n + 1) < 0 ||
+	    VEC_RESERVE(r->token_need, r->token_cap, r->token_n + 1) < 0)
+		return -ENOMEM;
+	r->token_lock[r->token_n] = lock;
+	r->token_need[r->token_n] = 0;
+	*ret = (uint32_t)r->token_n++;
+	return 0;
+}
+
+static uint32_t wait_strand(const struct replay *r, const struct model_wait *w)
+{
+	return w->thread < r->m->thread_n ? r->strand_of_thread[w->thread] : NONE;
+}
+
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const struct model_wait *waits = arg, *x = &waits[*(const uint32_t *)a], *y = &waits[*(const uint32_t *)b];
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+/* Recorders write a thread's waits in order of time, but a dump need not have them so. */
+static void strand_waits_sort(const struct model *m, uint32_t *waits, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (by_start(&waits[i - 1], &waits[i], m->waits) > 0) {
+			qsort_r(waits, n, sizeof(*waits), by_start, m->waits);
+			return;
+		}
+	}
+}
+
+size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns)
+{
+	size_t low = first[strand], high = first[strand + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->m->waits[waits[middle]].start_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first)
+{
+	const struct model *m = r->m;
+	size_t n = r->strand_n;
+	_cleanup_(freep) size_t *next = calloc(n + 1, sizeof(*next)), *first = calloc(n + 2, sizeof(*first));
+	uint32_t *waits;
+
+	if (!next || !first)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		uint32_t s = wait_strand(r, &m->waits[i]);
+
+		if (s != NONE)
+			first[s + 1]++;
+	}
+	for (size_t s = 0; s < n; s++) {
+		first[s + 1] += first[s];
+		next[s] = first[s];
+	}
+	waits = malloc((first[n] + 1) * sizeof(*waits));
+	if (!waits)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		uint32_t s = wait_strand(r, &m->waits[i]);
+
+		if (s != NONE)
+			waits[next[s]++] = (uint32_t)i;
+	}
+	for (size_t s = 0; s < n; s++)
+		strand_waits_sort(m, waits + first[s], first[s + 1] - first[s]);
+	*ret = waits;
+	*ret_first = TAKE_PTR(first);
+	return 0;
+}
+
+/* The strand of who ended it; NONE: nobody of the recording, or not known. */
+static uint32_t waker_strand(const struct draft *d, const struct model_wait *w)
+{
+	const struct model *m = d->m;
+
+	if (w->waker && w->waker < m->thread_n && w->waker != w->thread &&
+	    (w->ctx == WAKER_TASK || w->ctx == WAKER_NONE || w->ctx == WAKER_UNKNOWN))
+		return d->r->strand_of_thread[w->waker];
+	return NONE;
+}
+
+static enum wait_use wait_use_of(const struct draft *d, const struct strand *s, const struct model_wait *w, bool first)
+{
+	const struct model_row *row = &d->m->rows[w->row < d->m->row_n ? w->row : 0];
+
+	if (w->clipped & CLIPPED_AFTER)
+		return USE_OPEN;
+	if (row->reason == REASON_CPU)
+		/* Who was forked ran first when somebody had started it. */
+		return first && w->start_ns <= s->begin_ns && w->waker && waker_strand(d, w) != NONE ? USE_START : USE_RUNQ;
+	if (w->outcome == WAIT_TIMEOUT)
+		return USE_DELAY;
+	return waker_strand(d, w) != NONE ? USE_TOKEN : USE_DELAY;
+}
+
+/* Do two waits that follow each other wait for the same, in one loop? */
+static bool is_retry(const struct draft *d, const struct model_wait *w, const struct model_wait *next)
+{
+	const struct model_row *a = &d->m->rows[w->row], *b = &d->m->rows[next->row];
+	int64_t gap_ns = next->start_ns - w->end_ns;
+
+	if (!w->ident_id || w->ident_id != next->ident_id || a->reason != b->reason || a->ustack != b->ustack)
+		return false;
+	if (w->outcome == WAIT_TIMEOUT)
+		return a->reason == REASON_SYNC && gap_ns <= RETRY_TIMEOUT_NS;
+	return a->reason == REASON_LOCK && gap_ns <= RETRY_LOCK_NS && d->use[w - d->m->waits] == USE_TOKEN;
+}
+
+/* Backwards, so that a loop's end is known when its parts are met. */
+static void retries_merge(struct draft *d, size_t from, size_t to)
+{
+	const struct model *m = d->m;
+	uint32_t next = 0;
+
+	for (size_t i = to; i-- > from;) {
+		uint32_t wait = d->waits[i];
+
+		if (d->use[wait] == USE_SKIP)
+			continue;
+		/* What is merged with one that is a delay stays a delay by itself: a time limit that paces a loop. */
+		if (next && (d->use[next] == USE_TOKEN || d->use[next] == USE_MERGED) &&
+		    (d->use[wait] == USE_TOKEN || d->use[wait] == USE_DELAY) &&
+		    is_retry(d, &m->waits[wait], &m->waits[next])) {
+			d->use[wait] = USE_MERGED;
+			d->r->facts.spurious_n++;
+		}
+		next = wait;
+	}
+}
+
+static void strand_waits_use(struct draft *d, uint32_t s)
+{
+	const struct model *m = d->m;
+	struct strand *x = &d->r->strands[s];
+	int64_t cursor_ns = x->begin_ns;
+
+	for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
+		const struct model_wait *w = &m->waits[d->waits[i]];
+		int64_t end_ns = w->end_ns < x->end_ns ? w->end_ns : x->end_ns;
+
+		if (w->row >= m->row_n || end_ns <= cursor_ns || w->start_ns >= x->end_ns) {
+			d->use[d->waits[i]] = USE_SKIP;
+			continue;
+		}
+		d->use[d->waits[i]] = (uint8_t)wait_use_of(d, x, w, i == d->wait_first[s]);
+		cursor_ns = end_ns;
+		if (d->use[d->waits[i]] == USE_OPEN) {
+			x->end_ns = w->start_ns > x->begin_ns ? w->start_ns : x->begin_ns;
+			x->open = true;
+		}
+	}
+	retries_merge(d, d->wait_first[s], d->wait_first[s + 1]);
+}
+
+static bool is_lock(const struct draft *d, const struct model_wait *w)
+{
+	static const char *const kinds[] = { "mutex", "pi_mutex" };
+	const struct model_row *row = &d->m->rows[w->row];
+	const char *kind = strtab_str(d->m->strings, row->kind_id);
+
+	if (row->reason != REASON_LOCK || !w->ident_id)
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int wait_token(struct draft *d, uint32_t wait)
+{
+	const struct model_wait *w = &d->m->waits[wait];
+	uint32_t waker = waker_strand(d, w);
+	struct item signal = { .at_ns = wait_wake_ns(w), .strand = waker, .what = POINT_SIGNAL, .ref = wait };
+
+	if (draft_token_add(d, NONE, &d->token[wait]) < 0)
+		return -ENOMEM;
+	if (d->use[wait] == USE_START)
+		d->r->strands[wait_strand(d->r, w)].token = d->token[wait];
+	else if (is_lock(d, w))
+		d->use[wait] = USE_LOCK;
+	signal.object = d->token[wait];
+	d->r->token_need[d->token[wait]]++;
+	return draft_item_add(d, &signal);
+}
+
+int draft_item_add(struct draft *d, const struct item *item)
+{
+	if (VEC_RESERVE(d->items, d->item_cap, d->item_n + 1) < 0)
+		return -ENOMEM;
+	d->items[d->item_n++] = *item;
+	return 0;
+}
+
+/* Timeouts that are points in time are so on a clock whose zero is not told. The least that one was late is taken for none. */
+static void timer_offset_find(struct draft *d)
+{
+	const struct model *m = d->m;
+
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+		int64_t offset_ns;
+
+		if (!w->has_timeout || w->wake_ns < 0 || w->ctx != WAKER_TIMER || w->timeout_ns <= m->end_ns ||
+		    w->timeout_ns > INT64_MAX / 4 || w->timeout_ns > m->epoch_unix_ns / 2)
+			continue;
+		offset_ns = w->timeout_ns - w->wake_ns;
+		if (!d->has_timer_offset || offset_ns > d->timer_offset_ns)
+			d->timer_offset_ns = offset_ns;
+		d->has_timer_offset = true;
+	}
+}
+
+int draft_waits(struct draft *d)
+{
+	const struct model *m = d->m;
+
+	d->use = calloc(m->wait_n, sizeof(*d->use));
+	d->token = malloc(m->wait_n * sizeof(*d->token));
+	d->lock = malloc(m->wait_n * sizeof(*d->lock));
+	if (!d->use || !d->token || !d->lock || waits_by_strand(d->r, &d->waits, &d->wait_first) < 0)
+		return -ENOMEM;
+	memset(d->token, 0xff, m->wait_n * sizeof(*d->token));
+	memset(d->lock, 0xff, m->wait_n * sizeof(*d->lock));
+	timer_offset_find(d);
+	for (size_t s = 0; s < d->r->strand_n; s++) {
+		strand_waits_use(d, (uint32_t)s);
+		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
+			uint8_t use = d->use[d->waits[i]];
+
+			if ((use == USE_TOKEN || use == USE_START) && wait_token(d, d->waits[i]) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}

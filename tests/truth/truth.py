@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
+"""What-ifs against the truth: predict, write the predictions down, turn the knob, compare. Needs root.
+
+For each program: it is recorded, unmodified, from outside; what each engine predicts for each knob is written to a file
+whose hash is printed, before anything else runs. Then the program runs with the knob turned and unturned in turns, all
+recorded alike, and prints its makespans. Their medians are the truth, with a bootstrap interval of 95%. Where other
+load than the runs' own exceeds 5% of the CPUs there is no verdict.
+
+error: |predicted - true| / true makespan. points: saving predicted - saving true, in percent of the base.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE]
+
+from cases import CASES  # noqa: E402
+
+OTHER_LOAD_MAX = 0.05
+CONTROL_MAX = 2.0
+ENGINES = (('E1', 'e1_ns'), ('E2', 'e2_ns'), ('wcprof', 'wcprof_ns'))
+
+
+class Load:
+    """What else ran on the CPUs since it was made."""
+
+    def __init__(self):
+        self.began, self.busy, self.own = time.monotonic(), self.busy_s(), self.own_s()
+
+    @staticmethod
+    def busy_s():
+        with open('/proc/stat', encoding='ascii') as f:
+            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, f.readline().split()[1:9])
+        return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
+
+    @staticmethod
+    def own_s():
+        return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage,
+                                                        (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+    def other(self):
+        other = self.busy_s() - self.busy - (self.own_s() - self.own)
+        return max(0.0, other / ((time.monotonic() - self.began) * os.cpu_count()))
+
+
+def makespan_us(text):
+    for line in text.splitlines():
+        if line.startswith('makespan_us '):
+            return int(line.split()[1])
+    raise RuntimeError('no makespan: %r' % text[-200:])
+
+
+class Suite:
+    def __init__(self, o):
+        self.o, self.work = o, tempfile.mkdtemp(prefix='truth-')
+        self.rows, self.top_wrong = [], []
+
+    def command(self, case, args, prefix):
+        return prefix + [os.path.join(self.o.programs, 'truth-' + case.program)] + list(case.args) + list(args)
+
+    def run(self, case, args, prefix, env, traced):
+        """One run's makespan in us; traced: its recording's folder too."""
+        command = self.command(case, args, prefix)
+        folder = os.path.join(self.work, 'out')
+        if traced:
+            shutil.rmtree(folder, ignore_errors=True)
+            command = [self.o.wcbpf, 'record', '-q', '--mode', 'wall', '-F', '997', '-o', folder, '--'] + command
+        r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                           env={**os.environ, **env}, timeout=120)
+        if r.returncode:
+            raise RuntimeError('%s: %d: %s' % (' '.join(command), r.returncode, r.stderr[-300:]))
+        return makespan_us(r.stdout), folder
+
+    def predict(self, case):
+        """The recorded makespan, and for each knob what each engine makes of it, in us."""
+        base_us, folder = self.run(case, [], case.prefix, {}, True)
+        dump = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith('wcprof.ndjson')][0]
+        r = subprocess.run([self.o.predict, dump] + [k.expr for k in case.knobs], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, check=False)
+        if r.returncode:
+            raise RuntimeError('predict: ' + r.stderr.strip())
+        whole, *answers = [json.loads(line) for line in r.stdout.splitlines()]
+        predictions = []
+        for knob, answer in zip(case.knobs, answers):
+            p = {'case': case.number, 'knob': knob.name, 'expr': knob.expr, 'recorded_us': base_us,
+                 'grade': answer['grade'], 'why': answer['why'], 'best_us': base_us - answer['best_ns'] / 1000,
+                 'drift': {e: whole[k] / whole['makespan_ns'] - 1 for e, k in ENGINES}}
+            for engine, key in ENGINES:
+                # What the program does before its first and behind its last look at the clock doesn't change.
+                saved = (whole[key] - answer[key]) / whole[key] if answer[key] >= 0 and whole[key] > 0 else None
+                p[engine] = None if saved is None else base_us - saved * whole['makespan_ns'] / 1000
+            predictions.append(p)
+        return predictions
+
+    def measure(self, case, knob):
+        """Makespans with the knob unturned and turned, in turns, and what else ran meanwhile."""
+        base, turned, load = [], [], Load()
+        for _ in range(self.o.runs):
+            base.append(self.run(case, [], case.prefix, {}, not self.o.untraced)[0])
+            turned.append(self.run(case, knob.args, case.turned_prefix, knob.env, not self.o.untraced)[0])
+        return base, turned, load.other()
+
+    def judge(self, case, knob, p, base, turned, other):
+        true, base_us = statistics.median(turned), statistics.median(base)
+        rng = random.Random(1)
+        medians = sorted(statistics.median(rng.choices(turned, k=len(turned))) for _ in range(500))
+        row = {'case': case, 'knob': knob, 'p': p, 'base_us': base_us, 'true_us': true, 'low_us': medians[12],
+               'high_us': medians[487], 'other': other}
+        row['error'] = 100 * abs(p['best_us'] - true) / true
+        row['points'] = 100 * ((p['recorded_us'] - p['best_us']) / p['recorded_us'] - (base_us - true) / base_us)
+        saved = 100 * (p['recorded_us'] - p['best_us']) / p['recorded_us']
+        if other > OTHER_LOAD_MAX and not self.o.ignore_load:
+            row['verdict'] = 'no verdict: %d%% other load' % round(100 * other)
+        elif knob.control and abs(saved) >= CONTROL_MAX and abs(row['points']) >= CONTROL_MAX:
+            row['verdict'] = 'MISSED: a saving where there is none'
+        elif row['error'] > case.target:
+            row['verdict'] = 'MISSED: more than %g%%' % case.target
+        else:
+            row['verdict'] = 'ok'
+        self.rows.append(row)
+        return row
+
+    def top_check(self, rows):
+        """Is what is said to help most what does? Ties within the control's limit are none."""
+        if len(rows) < 2 or any(r['verdict'].startswith('no verdict') for r in rows):
+            return
+        said = max(rows, key=lambda r: r['p']['recorded_us'] - r['p']['best_us'])
+        best = max(rows, key=lambda r: r['base_us'] - r['true_us'])
+        gap = 100 * (said['true_us'] - best['true_us']) / best['base_us']
+        if said is not best and gap >= CONTROL_MAX:
+            self.top_wrong.append('%s: %s was said to help most, %s does' % (
+                said['case'].name, said['knob'].name, best['knob'].name))
+
+    def main(self):
+        cases = [c for c in CASES if not self.o.cases or c.number in self.o.cases]
+        predictions = {}
+        for case in cases:
+            for p in self.predict(case):
+                predictions[case.number, p['knob']] = p
+        text = '\n'.join(json.dumps(p) for p in predictions.values()) + '\n'
+        with open(self.o.predictions, 'w', encoding='utf-8') as f:
+            f.write(text)
+        print('predictions: %s sha256 %s' % (self.o.predictions, hashlib.sha256(text.encode()).hexdigest()))
+        print('%-46s %8s %8s %17s %8s %8s %8s %7s %7s %s' % (
+            'program: knob', 'base ms', 'true ms', '95%', 'E1', 'E2', 'wcprof', 'error', 'points', ''))
+        for case in cases:
+            rows = []
+            for knob in case.knobs:
+                p = predictions[case.number, knob.name]
+                rows.append(self.judge(case, knob, p, *self.measure(case, knob)))
+                self.print_row(rows[-1])
+            self.top_check(rows)
+        return self.finish()
+
+    @staticmethod
+    def print_row(row):
+        ms = ['%8.1f' % (row['p'][e] / 1000) if row['p'][e] is not None else '       -' for e, _ in ENGINES]
+        print('%-46s %8.1f %8.1f %8.1f-%8.1f %s %6.1f%% %+7.1f %s %s' % (
+            ('%g %s: %s' % (row['case'].number, row['case'].name, row['knob'].name))[:46], row['base_us'] / 1000,
+            row['true_us'] / 1000, row['low_us'] / 1000, row['high_us'] / 1000, ' '.join(ms), row['error'], row['points'],
+            row['p']['grade'], row['verdict']), flush=True)
+
+    def finish(self):
+        for text in self.top_wrong:
+            print('TOP WRONG: ' + text)
+        missed = [r for r in self.rows if r['verdict'].startswith('MISSED')]
+        silent = [r for r in self.rows if r['verdict'].startswith('no verdict')]
+        print('%d what-ifs: %d right, %d missed, %d without a verdict; top class wrong in %d programs' % (
+            len(self.rows), len(self.rows) - len(missed) - len(silent), len(missed), len(silent), len(self.top_wrong)))
+        shutil.rmtree(self.work, ignore_errors=True)
+        return 1 if missed or self.top_wrong else 0
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--wcbpf', required=True)
+    p.add_argument('--predict', required=True)
+    p.add_argument('--programs', required=True, help='folder of the truth-* programs')
+    p.add_argument('--predictions', default='truth-predictions.jsonl', help='file to write them to first')
+    p.add_argument('--runs', type=int, default=15, help='of each kind, 15')
+    p.add_argument('--untraced', action='store_true', help='turn the knob without recording the runs')
+    p.add_argument('--ignore-load', action='store_true', help='a verdict whatever else runs')
+    p.add_argument('cases', nargs='*', type=float, help='numbers of programs, else all')
+    if os.geteuid():
+        print('truth: needs root', file=sys.stderr)
+        return 77
+    return Suite(p.parse_args()).main()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
