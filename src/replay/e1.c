@@ -220,7 +220,7 @@ static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 	return t + (double)p->run_ns[i] * (double)x->run[0];
 }
 
-static void forward(struct pass *x, double *times, uint32_t *source)
+static void forward(struct pass *x, double *times, double *begins, uint32_t *source)
 {
 	const struct replay *r = x->r;
 
@@ -232,6 +232,8 @@ static void forward(struct pass *x, double *times, uint32_t *source)
 		if (!run->from)
 			strand_begin(x, run->strand);
 		t = x->strands[run->strand].t[0];
+		if (begins && !run->from)
+			begins[run->strand] = t;
 		for (size_t i = from; i < from + run->n; i++) {
 			t = point_pass(x, i, t, source);
 			if (times)
@@ -288,19 +290,21 @@ int e1_detail(const struct replay *r, const struct weights *w, unsigned ask, str
 
 	if (pass_init(&x, r, w, 1) < 0)
 		return -ENOMEM;
-	if (ask & E1_TIMES)
+	if (ask & E1_TIMES) {
 		d.times = malloc((r->points.n + 1) * sizeof(*d.times));
+		d.begins = calloc(r->strand_n + 1, sizeof(*d.begins));
+	}
 	if (ask & E1_SOURCES)
 		d.source = malloc((r->token_n + 1) * sizeof(*d.source));
 	if (ask & E1_LATEST)
 		d.latest = malloc((r->points.n + 1) * sizeof(*d.latest));
-	if ((ask & E1_TIMES && !d.times) || (ask & E1_SOURCES && !d.source) || (ask & E1_LATEST && !d.latest)) {
+	if ((ask & E1_TIMES && (!d.times || !d.begins)) || (ask & E1_SOURCES && !d.source) || (ask & E1_LATEST && !d.latest)) {
 		e1_detail_done(&d);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; d.source && i < r->token_n; i++)
 		d.source[i] = NONE;
-	forward(&x, d.times, d.source);
+	forward(&x, d.times, d.begins, d.source);
 	d.makespan_ns = makespan_of(&x, 0, &d.last);
 	if (d.latest)
 		backward(&x, (double)(d.makespan_ns + r->facts.begin_ns), d.latest);
@@ -311,6 +315,7 @@ int e1_detail(const struct replay *r, const struct weights *w, unsigned ask, str
 void e1_detail_done(struct e1_detail *d)
 {
 	free(d->times);
+	free(d->begins);
 	free(d->source);
 	free(d->latest);
 	*d = (struct e1_detail){ 0 };

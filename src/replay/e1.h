@@ -27,6 +27,7 @@ struct e1_detail {
 	int64_t makespan_ns;
 	uint32_t last;	  /* strand whose end is the end, NONE */
 	double *times;	  /* by point, behind it */
+	double *begins;	  /* with times: by strand */
 	uint32_t *source; /* by token: the point whose signal came last, NONE */
 	double *latest;	  /* by point: the latest that it may be without the end being later; infinite: it never matters */
 };

@@ -54,7 +54,7 @@ struct sim {
 	uint32_t counts[CPUS_GROUPS];
 	double clock[CPUS_GROUPS]; /* how much a strand computed that did all the time */
 	const double *rates;
-	double *times;
+	double *times, *begins;
 	size_t sinks_left;
 	double sink_end;
 	uint64_t forced_n;
@@ -75,9 +75,9 @@ static void sim_done(struct sim *x)
 		free(x->computers[g].v);
 }
 
-static int sim_init(struct sim *x, const struct replay *r, const struct weights *w, double *times)
+static int sim_init(struct sim *x, const struct replay *r, const struct weights *w, double *times, double *begins)
 {
-	*x = (struct sim){ .r = r, .w = w, .times = times, .sink_end = (double)r->facts.begin_ns };
+	*x = (struct sim){ .r = r, .w = w, .times = times, .begins = begins, .sink_end = (double)r->facts.begin_ns };
 	x->actors = calloc(r->strand_n + 1, sizeof(*x->actors));
 	x->left = malloc((r->token_n + 1) * sizeof(*x->left));
 	x->waiting = malloc((r->token_n + 1) * sizeof(*x->waiting));
@@ -97,6 +97,8 @@ static int sim_init(struct sim *x, const struct replay *r, const struct weights 
 	x->rates = cpus_rates(x->cpus, x->counts);
 	for (size_t i = 0; times && i < r->points.n; i++)
 		times[i] = NAN;
+	for (size_t i = 0; begins && i < r->strand_n; i++)
+		begins[i] = NAN;
 	return 0;
 }
 
@@ -222,6 +224,7 @@ static int point_do(struct sim *x, uint32_t s)
 	case POINT_SIGNAL:
 		return token_fire(x, object) < 0 ? -ENOMEM : 1;
 	case POINT_WAIT:
+	case POINT_GATHER:
 		if (!x->left[object])
 			return 1;
 		token_wait(x, s, object);
@@ -277,6 +280,8 @@ static int strand_resume(struct sim *x, uint32_t s)
 
 	if (!a->begun) {
 		a->begun = true;
+		if (x->begins)
+			x->begins[s] = x->now;
 		return strand_go(x, s);
 	}
 	if (a->doing == DOING_COMPUTE)
@@ -386,12 +391,12 @@ static int begin_all(struct sim *x)
 	return 0;
 }
 
-int e2_run(const struct replay *r, const struct weights *w, double *times, struct e2_result *ret)
+int e2_run(const struct replay *r, const struct weights *w, double *times, double *begins, struct e2_result *ret)
 {
 	_cleanup_(sim_done) struct sim x = { 0 };
 	uint32_t s;
 
-	if (sim_init(&x, r, w, times) < 0 || begin_all(&x) < 0)
+	if (sim_init(&x, r, w, times, begins) < 0 || begin_all(&x) < 0)
 		return -ENOMEM;
 	/* With times asked for everything counts, not only what the end depends on. */
 	while (x.sinks_left || times) {

@@ -14,5 +14,5 @@ struct e2_result {
 	uint64_t forced_n;   /* waits that nothing would have ended */
 };
 
-/* times: NULL, or by point: behind it, NaN if it was not reached. 0, -ENOMEM. */
-int e2_run(const struct replay *r, const struct weights *w, double *times, struct e2_result *ret);
+/* times, begins: NULL, or by point: behind it, and by strand: when it began; NaN if that was not reached. 0, -ENOMEM. */
+int e2_run(const struct replay *r, const struct weights *w, double *times, double *begins, struct e2_result *ret);

@@ -10,7 +10,9 @@
  * Joins: a thread that had ended already was joined without a wait. Threads of
  * one creator that end before a join of his has ended are taken to be needed by
  * it. For processes that is so only if he starts nothing more: a shell that keeps
- * two jobs running goes on when either is done.
+ * two jobs running goes on when either is done. If no join is left, it may have
+ * been anywhere until his own end, or nowhere: the simulation waits there, the
+ * replay in recorded order doesn't.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -160,7 +162,7 @@ static int joins_of(const struct draft *d, uint32_t s, struct waits_list *l, uin
 	return 0;
 }
 
-/* The first of them that ended when the child had, and that can have been for it. 0: none. */
+/* The first of them whose end came when the child had ended, and that can have been for it. 0: none. */
 static uint32_t join_for(const struct draft *d, const struct waits_list *joins, const struct strand *child,
 			 const struct strand *parent, int64_t last_spawn_ns, uint32_t join_id)
 {
@@ -170,7 +172,7 @@ static uint32_t join_for(const struct draft *d, const struct waits_list *joins, 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (d->m->waits[joins->v[middle]].end_ns < child->end_ns)
+		if (wait_wake_ns(&d->m->waits[joins->v[middle]]) < child->end_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -184,25 +186,47 @@ static uint32_t join_for(const struct draft *d, const struct waits_list *joins, 
 	return 0;
 }
 
+static int end_signal_add(struct draft *d, uint32_t child, uint32_t token)
+{
+	d->r->token_need[token]++;
+	return draft_item_add(d, &(struct item){ .at_ns = d->r->strands[child].end_ns, .strand = child,
+						 .what = POINT_SIGNAL, .object = token });
+}
+
+/* Somewhere between the child's end and his own the parent may have joined it, and been in time for that. */
+static int unseen_join_add(struct draft *d, uint32_t parent, uint32_t child, uint32_t *token)
+{
+	const struct strand *p = &d->r->strands[parent], *c = &d->r->strands[child];
+
+	if (p->open || c->end_ns > p->end_ns)
+		return 0;
+	if (*token == NONE) {
+		if (draft_token_add(d, NONE, token) < 0 ||
+		    draft_item_add(d, &(struct item){ .at_ns = p->end_ns, .strand = parent, .what = POINT_GATHER,
+						      .order = UINT8_MAX, .object = *token }) < 0)
+			return -ENOMEM;
+	}
+	return end_signal_add(d, child, *token);
+}
+
 /* A parent's children follow each other in `children`. */
 static int children_gather(struct draft *d, const struct family *f, uint32_t parent, const uint32_t *children, size_t n)
 {
 	uint32_t join_id = strtab_find(d->m->strings, "join"), child_id = strtab_find(d->m->strings, "child");
 	_cleanup_(waits_list_done) struct waits_list joins = { .d = d };
+	uint32_t at_end = NONE;
 
 	if (joins_of(d, parent, &joins, join_id, child_id) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < n && joins.n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct strand *child = &d->r->strands[children[i]];
-		uint32_t wait = 0;
+		uint32_t wait;
 
-		if (!child->open && !f->joined[children[i]])
-			wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
-		if (!wait)
+		if (child->open || f->joined[children[i]])
 			continue;
-		d->r->token_need[d->token[wait]]++;
-		if (draft_item_add(d, &(struct item){ .at_ns = child->end_ns, .strand = children[i],
-						      .what = POINT_SIGNAL, .object = d->token[wait] }) < 0)
+		wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
+		if ((wait ? end_signal_add(d, children[i], d->token[wait]) :
+			    unseen_join_add(d, parent, children[i], &at_end)) < 0)
 			return -ENOMEM;
 	}
 	return 0;

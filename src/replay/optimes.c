@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/e2.h"
 #include "replay/scenario.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 static void span_widen(struct replay_span *s, bool *known, int64_t start_ns, int64_t end_ns)
 {
@@ -25,25 +27,12 @@ static uint32_t process_op(const struct replay *r, const struct strand *s)
 	return op < m->op_n ? op : 0;
 }
 
-/* When a strand begins is the token's time or its own; the first point's time, less what is before it, is that. */
-static double strand_begin(const struct replay *r, const struct weights *w, const struct strand *s, const double *times)
-{
-	const struct points *p = &r->points;
-	size_t i = s->first;
-	uint32_t tag = p->cpu_tag[i];
-	double ns = (double)p->cpu_ns[i] * (double)(w->cpu && tag < r->tag_n ? w->cpu[tag] : 1);
-
-	if (p->what[i] != POINT_RUNQ && p->what[i] != POINT_NONE)
-		return times[i];
-	return times[i] - ns - (w->no_runqueue ? 0 : (double)p->run_ns[i]);
-}
-
-static void strand_times(const struct replay *r, const struct weights *w, const struct strand *s, const double *times,
+static void strand_times(const struct replay *r, const struct strand *s, const double *times, double begin,
 			 struct replay_span *spans, bool *known)
 {
 	const struct points *p = &r->points;
 	uint32_t process = process_op(r, s);
-	double begin, end;
+	double end;
 
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		uint32_t op = p->ref[i];
@@ -57,9 +46,8 @@ static void strand_times(const struct replay *r, const struct weights *w, const 
 			spans[op].end_ns = llround(times[i]);
 		}
 	}
-	if (!s->n || isnan(times[s->first]) || isnan(times[s->first + s->n - 1]))
+	if (!s->n || isnan(begin) || isnan(times[s->first + s->n - 1]))
 		return;
-	begin = strand_begin(r, w, s, times);
 	end = times[s->first + s->n - 1];
 	if (s->op)
 		span_widen(&spans[s->op], &known[s->op], llround(begin), llround(end));
@@ -73,8 +61,7 @@ int replay_op_times(const struct replay *r, const struct replay_scenario *s, enu
 	_cleanup_(weights_done) struct weights w = { 0 };
 	_cleanup_(freep) struct replay_span *spans = malloc(r->m->op_n * sizeof(*spans));
 	_cleanup_(freep) bool *known = calloc(r->m->op_n, sizeof(*known));
-	_cleanup_(freep) double *times = NULL;
-	struct e1_detail d;
+	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
 	struct e2_result two;
 	int e;
 
@@ -87,15 +74,15 @@ int replay_op_times(const struct replay *r, const struct replay_scenario *s, enu
 		return e;
 	if (engine == REPLAY_E1) {
 		e = e1_detail(r, &w, E1_TIMES, &d);
-		times = e == 0 ? d.times : NULL;
 	} else if (engine == REPLAY_E2) {
-		times = malloc((r->points.n + 1) * sizeof(*times));
-		e = times ? e2_run(r, &w, times, &two) : -ENOMEM;
+		d.times = malloc((r->points.n + 1) * sizeof(*d.times));
+		d.begins = malloc((r->strand_n + 1) * sizeof(*d.begins));
+		e = d.times && d.begins ? e2_run(r, &w, d.times, d.begins, &two) : -ENOMEM;
 	} else {
 		return -EINVAL;
 	}
 	for (size_t k = 0; k < r->strand_n && e == 0; k++)
-		strand_times(r, &w, &r->strands[k], times, spans, known);
+		strand_times(r, &r->strands[k], d.times, d.begins[k], spans, known);
 	if (e == 0)
 		*ret = TAKE_PTR(spans);
 	return e;
@@ -110,11 +97,41 @@ static void slack_least(int64_t *slack, double ns)
 		*slack = x;
 }
 
+/* Ops that are open at a point of a strand, each with the least slack of its points so far. */
+struct open_ops {
+	struct open_op {
+		uint32_t op;
+		double least;
+	} *v;
+	size_t n, cap;
+};
+
+static int point_slack(struct open_ops *o, const struct points *p, size_t i, double ns, int64_t *slacks)
+{
+	if (p->what[i] == POINT_OP_BEGIN) {
+		if (VEC_RESERVE(o->v, o->cap, o->n + 1) < 0)
+			return -ENOMEM;
+		o->v[o->n++] = (struct open_op){ .op = p->ref[i], .least = INFINITY };
+	}
+	for (size_t k = 0; k < o->n; k++)
+		o->v[k].least = fmin(o->v[k].least, ns);
+	for (size_t k = o->n; p->what[i] == POINT_OP_END && k-- > 0;) {
+		if (o->v[k].op != p->ref[i])
+			continue;
+		slack_least(&slacks[o->v[k].op], o->v[k].least);
+		memmove(&o->v[k], &o->v[k + 1], (o->n - k - 1) * sizeof(*o->v));
+		o->n--;
+		break;
+	}
+	return 0;
+}
+
 int replay_op_slacks(const struct replay *r, int64_t **ret)
 {
 	static const struct weights unchanged;
 	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
-	int64_t *slacks = malloc(r->m->op_n * sizeof(*slacks));
+	_cleanup_(freep) int64_t *slacks = malloc(r->m->op_n * sizeof(*slacks));
+	struct open_ops open = { 0 };
 	int e = slacks ? e1_detail(r, &unchanged, E1_TIMES | E1_LATEST, &d) : -ENOMEM;
 
 	for (size_t i = 0; i < r->m->op_n && e == 0; i++)
@@ -122,22 +139,20 @@ int replay_op_slacks(const struct replay *r, int64_t **ret)
 	for (size_t k = 0; k < r->strand_n && e == 0; k++) {
 		const struct strand *s = &r->strands[k];
 		uint32_t process = process_op(r, s);
+		double least = INFINITY;
 
-		for (size_t i = s->first; i < s->first + s->n; i++) {
-			double ns = d.latest[i] - d.times[i];
-
-			if (r->points.what[i] == POINT_OP_END)
-				slack_least(&slacks[r->points.ref[i]], ns);
-			if (i + 1 == s->first + s->n && s->op)
-				slack_least(&slacks[s->op], ns);
-			if (i + 1 == s->first + s->n && process)
-				slack_least(&slacks[process], ns);
+		open.n = 0;
+		for (size_t i = s->first; i < s->first + s->n && e == 0; i++) {
+			least = fmin(least, d.latest[i] - d.times[i]);
+			e = point_slack(&open, &r->points, i, d.latest[i] - d.times[i], slacks);
 		}
+		if (s->n && s->op)
+			slack_least(&slacks[s->op], least);
+		if (s->n && process)
+			slack_least(&slacks[process], least);
 	}
-	if (e < 0) {
-		free(slacks);
-		return e;
-	}
-	*ret = slacks;
-	return 0;
+	free(open.v);
+	if (e == 0)
+		*ret = TAKE_PTR(slacks);
+	return e;
 }

@@ -22,6 +22,7 @@ enum point_what {
 	POINT_DELAY,	/* wait_ns pass; object: its tag; ref: wait */
 	POINT_SIGNAL,	/* object: token; ref: the wait that it ends, 0: none in particular */
 	POINT_WAIT,	/* object: token; ref: wait */
+	POINT_GATHER,	/* object: token; E2 waits for it, E1 does not */
 	POINT_ACQUIRE,	/* object: token, of a lock; ref: wait. Recorded order: waits for the token, simulated: for the lock */
 	POINT_RELEASE,	/* object: token, of a lock; ref: the wait that it ends */
 	POINT_TAKE,	/* object: lock, which was free */

@@ -81,7 +81,7 @@ static void wakers_count(struct replay *r, const struct draft *d)
 		const struct model_wait *w = &m->waits[i];
 
 		any_waker |= w->waker || w->outside_waker || w->ctx != WAKER_NONE;
-		any_runnable |= w->runnable_ns > 0;
+		any_runnable |= w->runnable_ns > 0 || w->wake_ns >= 0;
 		r->facts.wait_n += d->use[i] != USE_SKIP;
 		if (d->use[i] != USE_DELAY || w->outcome == WAIT_TIMEOUT || w->outside_waker ||
 		    (w->ctx != WAKER_UNKNOWN && w->ctx != WAKER_NONE))
@@ -159,7 +159,7 @@ static int baselines_find(struct replay *r)
 	if (e < 0)
 		return e;
 	r->facts.e1_ns = d.makespan_ns;
-	e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, &two);
+	e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
 	if (e == 0)
 		e = wcprof_run(r, &(struct replay_scenario){ 0 }, &r->facts.wcprof_ns);
 	if (e < 0)

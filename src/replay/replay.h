@@ -199,8 +199,8 @@ struct replay_stretch {
 int replay_path(const struct replay *r, struct replay_stretch **ret, size_t *ret_n);
 
 /*
- * How much later what each thread or op does could end without making all later (slack), in the recorded order: of an
- * op's own end; -1: not known. One for each op of the model, malloc'd. 0, -ENOMEM.
+ * Slack of each op of the model: how much longer it could take, wherever in it, without making all later, in the
+ * recorded order. -1: not known, INT64_MAX: it doesn't matter. malloc'd. 0, -ENOMEM.
  */
 int replay_op_slacks(const struct replay *r, int64_t **ret);
 

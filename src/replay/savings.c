@@ -153,7 +153,7 @@ static int simulate(struct saver *x, struct replay_saving *s, bool all_factors)
 			continue;
 		e = weights_make(x->r, &one, &w);
 		if (e == 0)
-			e = e2_run(x->r, &w, NULL, &two);
+			e = e2_run(x->r, &w, NULL, NULL, &two);
 		if (e < 0)
 			return e;
 		s->at[k].e2_ns = two.makespan_ns;

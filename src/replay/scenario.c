@@ -234,7 +234,7 @@ static int some_evaluate(const struct replay *r, const struct replay_scenario *s
 		if (engines & REPLAY_E1)
 			ret[i].e1_ns = e1_ns[i];
 		if (engines & REPLAY_E2 && r->facts.e2_ns >= 0)
-			e = e2_run(r, &w[i], NULL, &two);
+			e = e2_run(r, &w[i], NULL, NULL, &two);
 		ret[i].e2_ns = two.makespan_ns;
 		if (e == 0 && engines & REPLAY_WCPROF)
 			e = wcprof_run(r, &s[i], &ret[i].wcprof_ns);

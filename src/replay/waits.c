@@ -180,12 +180,15 @@ static void strand_waits_use(struct draft *d, uint32_t s)
 	for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 		const struct model_wait *w = &m->waits[d->waits[i]];
 		int64_t end_ns = w->end_ns < x->end_ns ? w->end_ns : x->end_ns;
+		enum wait_use use = w->row < m->row_n ? wait_use_of(d, x, w, i == d->wait_first[s]) : USE_SKIP;
 
-		if (w->row >= m->row_n || end_ns <= cursor_ns || w->start_ns >= x->end_ns) {
+		/* One of no length is none the less for somebody: who started a thread matters even if it ran at once. */
+		if (use == USE_SKIP || end_ns < cursor_ns || (end_ns == cursor_ns && w->start_ns < cursor_ns) ||
+		    w->start_ns > x->end_ns) {
 			d->use[d->waits[i]] = USE_SKIP;
 			continue;
 		}
-		d->use[d->waits[i]] = (uint8_t)wait_use_of(d, x, w, i == d->wait_first[s]);
+		d->use[d->waits[i]] = (uint8_t)use;
 		cursor_ns = end_ns;
 		if (d->use[d->waits[i]] == USE_OPEN) {
 			x->end_ns = w->start_ns > x->begin_ns ? w->start_ns : x->begin_ns;

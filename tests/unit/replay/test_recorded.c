@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* Replay in recorded order, against longest paths found by force. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brute.h"
+#include "rig.h"
+
+/* Threads that sleep, compute, signal events and wait for them; later ones wait for what earlier ones signal or the other way round. */
+static struct world random_world(unsigned seed, uint32_t cpu_n)
+{
+	struct world w = { .cpu_n = cpu_n };
+	uint32_t threads = (uint32_t)rig_pick(&seed, 2, 5), event = 0;
+
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (int i = 0; i < 30; i++) {
+		uint32_t a = (uint32_t)rig_pick(&seed, 1, threads), b = (uint32_t)rig_pick(&seed, 1, threads);
+
+		world_add(&w, a, rig_pick(&seed, 0, 2) ? STEP_SLEEP : STEP_COMPUTE, 0, rig_pick(&seed, 10 * US, 3 * MS),
+			  (uint8_t)('a' + rig_pick(&seed, 0, 3)));
+		if (a == b)
+			continue;
+		/* In one order for all threads: nobody waits for what comes behind himself. */
+		world_add(&w, a, STEP_SIGNAL, event, 0, 0);
+		world_add(&w, b, STEP_WAIT, event++, 0, 0);
+	}
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(&w, 0, STEP_JOIN, t, 0, 0);
+	return w;
+}
+
+static uint32_t stack_of_function(const struct model *m, const char *name)
+{
+	uint32_t id = strtab_find(m->strings, name);
+
+	for (uint32_t i = 1; id && i < m->stack_n; i++) {
+		if (m->stacks[i].frame_n && m->stacks[i].frames[0].name_id == id)
+			return i;
+	}
+	return 0;
+}
+
+Test(recorded, unchanged_it_is_the_recording)
+{
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		struct world w = random_world(seed, seed % 3);
+		struct replay_facts f;
+		struct rig x;
+
+		rig_start(&x, &w);
+		replay_facts(x.r, &f);
+		cr_expect(f.makespan_ns == x.makespan_ns && f.e1_ns == x.makespan_ns, "seed %u: %ld, E1 %ld, not %ld", seed,
+			  (long)f.makespan_ns, (long)f.e1_ns, (long)x.makespan_ns);
+		rig_stop(&x);
+	}
+}
+
+Test(recorded, longest_paths)
+{
+	static const double factors[] = { 0, 0.3, 0.5, 0.9, 2 };
+	unsigned compared = 0;
+
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		struct world w = random_world(seed, seed % 3);
+		struct rig x;
+
+		rig_start(&x, &w);
+		for (uint32_t t = 2; t < x.m->thread_n; t++)
+			cr_assert((int64_t)brute_end(x.m, t, 0, 1) == x.m->threads[t].end_ns, "seed %u: the paths are not the recording's", seed);
+		for (char f = 'a'; f <= 'd'; f++) {
+			char name[2] = { f, 0 };
+			uint32_t stack = stack_of_function(x.m, name);
+			size_t class;
+
+			for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+				struct replay_change c = { .what = REPLAY_DELAY, .factor = factors[i] };
+				struct replay_scenario s = { .changes = &c, .n = 1 };
+				struct replay_span *spans;
+
+				if (!replay_class_find(x.r, REPLAY_CLASS_FUNCTION, name, &class))
+					continue;
+				c.class = (uint32_t)class;
+				cr_assert(replay_op_times(x.r, &s, REPLAY_E1, &spans) == 0);
+				/* Not of the first: it joins threads that had ended, and the engines take that to be needed. */
+				for (uint32_t t = 2; t < x.m->thread_n; t++) {
+					double truth = brute_end(x.m, t, stack, factors[i]);
+
+					cr_expect(llabs(spans[t + 1].end_ns - (int64_t)truth) <= 100,
+						  "seed %u, %s x %g, thread %u: %ld, not %.0f", seed, name, factors[i], t,
+						  (long)spans[t + 1].end_ns, truth);
+					compared++;
+				}
+				free(spans);
+			}
+		}
+		rig_stop(&x);
+	}
+	cr_expect(compared > 500, "only %u compared", compared);
+}
+
+Test(recorded, path_is_the_makespan)
+{
+	for (unsigned seed = 1; seed <= 40; seed++) {
+		struct world w = random_world(seed, seed % 3);
+		struct replay_stretch *v;
+		int64_t at = 0;
+		struct rig x;
+		size_t n;
+
+		rig_start(&x, &w);
+		cr_assert(replay_path(x.r, &v, &n) == 0);
+		for (size_t i = 0; i < n; i++) {
+			cr_expect(v[i].start_ns == at && v[i].end_ns > at && v[i].state != REPLAY_GAP, "seed %u", seed);
+			cr_expect(v[i].thread && v[i].thread < x.m->thread_n);
+			at = v[i].end_ns;
+		}
+		cr_expect(at == x.makespan_ns, "seed %u: the path ends at %ld, not %ld", seed, (long)at, (long)x.makespan_ns);
+		free(v);
+		rig_stop(&x);
+	}
+}
+
+/* A delay may be longer by its slack and not by more: checked by really making it longer. */
+Test(recorded, slack_of_a_thread)
+{
+	struct world w = { 0 }, longer;
+	int64_t *slacks;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 5 * MS, 'a');
+	world_add(&w, 2, STEP_SLEEP, 0, 8 * MS, 'b');
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	world_add(&w, 0, STEP_JOIN, 2, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 1 * MS, 'c');
+	rig_start(&x, &w);
+	cr_assert(replay_op_slacks(x.r, &slacks) == 0);
+	cr_expect(slacks[3] == 3 * MS, "of the thread that may be late: %ld", (long)slacks[3]);
+	cr_expect(slacks[4] == 0 && slacks[2] == 0 && slacks[1] == 0);
+	longer = world_scaled(&x.w, 'a', 8.0 / 5);
+	cr_expect(world_run(&longer, NULL) == x.makespan_ns);
+	world_done(&longer);
+	longer = world_scaled(&x.w, 'a', 8.1 / 5);
+	cr_expect(world_run(&longer, NULL) > x.makespan_ns);
+	world_done(&longer);
+	free(slacks);
+	rig_stop(&x);
+}
+
+/* What happens to ops when a delay before them is shorter. */
+Test(recorded, times_of_threads)
+{
+	struct replay_change c = { .what = REPLAY_DELAY, .factor = 0.5 };
+	struct replay_scenario s = { .changes = &c, .n = 1 };
+	struct world w = { 0 };
+	struct replay_span *t;
+	struct rig x;
+	size_t class;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 4 * MS, 'a');
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 6 * MS, 'b');
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	rig_start(&x, &w);
+	cr_assert(replay_class_find(x.r, REPLAY_CLASS_FUNCTION, "a", &class));
+	c.class = (uint32_t)class;
+	for (int engine = REPLAY_E1; engine <= REPLAY_E2; engine++) {
+		cr_assert(replay_op_times(x.r, &s, engine, &t) == 0);
+		cr_expect(t[2].start_ns == 0 && t[2].end_ns == 8 * MS, "%ld", (long)t[2].end_ns);
+		cr_expect(t[3].start_ns == 2 * MS && t[3].end_ns == 8 * MS, "%ld %ld", (long)t[3].start_ns, (long)t[3].end_ns);
+		cr_expect(t[1].start_ns == 0 && t[1].end_ns == 8 * MS);
+		free(t);
+	}
+	cr_expect(replay_op_times(x.r, &s, REPLAY_WCPROF, &t) == -EINVAL);
+	rig_stop(&x);
+}

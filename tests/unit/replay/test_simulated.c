@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The simulation's predictions, against worlds in which the knob was really turned. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+static double error_of(int64_t said, int64_t true_ns)
+{
+	return 100.0 * (double)llabs(said - true_ns) / (double)true_ns;
+}
+
+/* What it says against what is; in percent of what is. */
+static void expect_right(const struct rig *x, char function, double factor, double percent, const char *what, unsigned seed)
+{
+	struct replay_outcome o = rig_ask(x, function, factor);
+	int64_t said = x->makespan_ns - o.best_ns, true_ns = rig_truth(x, function, factor);
+
+	cr_expect(error_of(said, true_ns) <= percent, "%s %u, %c x %g: %.2f ms, truth %.2f ms (of %.2f; E1 %.2f, E2 %.2f)", what,
+		  seed, function, factor, (double)said / MS, (double)true_ns / MS, (double)x->makespan_ns / MS,
+		  (double)o.e1_ns / MS, (double)o.e2_ns / MS);
+}
+
+static void joins_add(struct world *w, uint32_t threads)
+{
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(w, 0, STEP_JOIN, t, 0, 0);
+}
+
+static struct world mutex_world(unsigned seed, uint32_t threads, int64_t in_ns, int64_t out_ns)
+{
+	struct world w = { 0 };
+
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= threads; t++) {
+		for (int i = 0; i < 50; i++) {
+			world_add(&w, t, STEP_LOCK, 1, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&seed, 1 * US, 5 * US), 'c');
+			world_add(&w, t, STEP_SLEEP, 0, in_ns + rig_pick(&seed, 0, in_ns / 20), 'i');
+			world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&seed, 1 * US, 5 * US), 'c');
+			world_add(&w, t, STEP_UNLOCK, 1, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&seed, 1 * US, 5 * US), 'c');
+			world_add(&w, t, STEP_SLEEP, 0, out_ns + rig_pick(&seed, 0, out_ns / 20), 'o');
+		}
+	}
+	joins_add(&w, threads);
+	return w;
+}
+
+Test(simulated, mutexes)
+{
+	static const struct {
+		uint32_t threads;
+		int64_t in_us, out_us;
+	} cases[] = { { 4, 2000, 2000 }, { 4, 1000, 4000 }, { 4, 2000, 1000 }, { 2, 2000, 6000 }, { 6, 1000, 9000 }, { 3, 500, 400 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world w = mutex_world((unsigned)i + 1, cases[i].threads, cases[i].in_us * US, cases[i].out_us * US);
+		struct replay_facts f;
+		struct rig x;
+
+		rig_start(&x, &w);
+		replay_facts(x.r, &f);
+		cr_expect(f.e1_ns == x.makespan_ns);
+		cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 1, "case %zu: E2 makes %ld of %ld", i, (long)f.e2_ns,
+			  (long)x.makespan_ns);
+		for (double factor = 0.9; factor > 0.2; factor -= 0.2) {
+			expect_right(&x, 'i', factor, 3, "mutex", (unsigned)i);
+			/* Two that never met in the recording: that they would then can't be known. */
+			if (i != 3 || factor > 0.4)
+				expect_right(&x, 'o', factor, 3, "mutex", (unsigned)i);
+		}
+		rig_stop(&x);
+	}
+}
+
+/* Held while computing: no wait tells what is inside, only samples and the ends of waits. */
+Test(simulated, mutexes_held_computing)
+{
+	for (unsigned seed = 1; seed <= 3; seed++) {
+		struct world w = { .sample_ns = 101 * US };
+		unsigned pick = seed;
+		struct rig x;
+
+		world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+		world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+		for (uint32_t t = 1; t <= 2; t++) {
+			for (int i = 0; i < 60; i++) {
+				world_add(&w, t, STEP_LOCK, 1, 0, 0);
+				world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&pick, 1900 * US, 2100 * US), 'i');
+				world_add(&w, t, STEP_UNLOCK, 1, 0, 0);
+				world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&pick, 900 * US, 1100 * US), 'o');
+			}
+		}
+		joins_add(&w, 2);
+		rig_start(&x, &w);
+		expect_right(&x, 'i', 0.5, 5, "held computing", seed);
+		expect_right(&x, 'o', 0.5, 2, "held computing", seed);
+		rig_stop(&x);
+	}
+}
+
+Test(simulated, shared_cpus)
+{
+	for (uint32_t cpu_n = 1; cpu_n <= 3; cpu_n++) {
+		for (unsigned seed = 1; seed <= 4; seed++) {
+			struct world w = { .cpu_n = cpu_n, .slice_ns = 300 * US, .sample_ns = 997 * US };
+			unsigned pick = seed;
+			struct replay_facts f;
+			struct rig x;
+
+			for (uint32_t t = 1; t <= 4; t++)
+				world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+			for (uint32_t t = 1; t <= 4; t++) {
+				world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&pick, 20 * MS, 60 * MS), t % 2 ? 'a' : 'b');
+				world_add(&w, t, STEP_SLEEP, 0, rig_pick(&pick, 1 * MS, 9 * MS), 's');
+				world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&pick, 20 * MS, 60 * MS), t % 2 ? 'a' : 'b');
+			}
+			joins_add(&w, 4);
+			rig_start(&x, &w);
+			replay_facts(x.r, &f);
+			cr_expect(f.cpu_n == cpu_n && f.e1_ns == x.makespan_ns);
+			cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 2, "%u CPUs, seed %u: E2 makes %ld of %ld", cpu_n, seed,
+				  (long)f.e2_ns, (long)x.makespan_ns);
+			expect_right(&x, 'a', 0.5, 4, "CPUs", cpu_n * 10 + seed);
+			expect_right(&x, 'b', 0.2, 5, "CPUs", cpu_n * 10 + seed);
+			rig_stop(&x);
+		}
+	}
+}
+
+Test(simulated, more_cpus)
+{
+	struct world w = { .cpu_n = 1, .slice_ns = 500 * US }, more;
+	struct replay_change c = { .what = REPLAY_CPUS, .factor = 2 };
+	struct replay_scenario s = { .changes = &c, .n = 1 };
+	struct replay_outcome o;
+	int64_t true_ns;
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 3; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= 3; t++)
+		world_add(&w, t, STEP_COMPUTE, 0, 30 * MS + t * MS, 'a');
+	joins_add(&w, 3);
+	rig_start(&x, &w);
+	cr_assert(replay_evaluate(x.r, &s, 1, REPLAY_E1 | REPLAY_E2, &o) == 0);
+	more = world_scaled(&x.w, 'a', 1);
+	more.cpu_n = 2;
+	true_ns = world_run(&more, NULL);
+	cr_expect(error_of(x.makespan_ns - o.best_ns, true_ns) <= 3, "%.2f ms, truth %.2f ms",
+		  (double)(x.makespan_ns - o.best_ns) / MS, (double)true_ns / MS);
+	world_done(&more);
+	rig_stop(&x);
+}
+
+/* The slow one's gain ends where another becomes the slow one; no edge of the recording says so. */
+Test(simulated, barriers)
+{
+	for (unsigned seed = 1; seed <= 5; seed++) {
+		struct world w = { 0 };
+		unsigned pick = seed;
+		struct rig x;
+
+		for (uint32_t t = 1; t <= 3; t++)
+			world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+		for (uint32_t t = 1; t <= 3; t++) {
+			for (int i = 0; i < 20; i++) {
+				world_add(&w, t, STEP_SLEEP, 0, (11 - 2 * t) * MS + rig_pick(&pick, 0, 3 * MS), (uint8_t)('a' + t));
+				world_add(&w, t, STEP_BARRIER, 1, 3, 0);
+			}
+		}
+		joins_add(&w, 3);
+		rig_start(&x, &w);
+		for (double factor = 0.1; factor < 1; factor += 0.2) {
+			for (char f = 'b'; f <= 'd'; f++)
+				expect_right(&x, f, factor, 0.5, "barrier", seed);
+		}
+		rig_stop(&x);
+	}
+}
+
+/* A thread that ended before it was joined holds up nobody, until the one that was slower is faster than it. */
+Test(simulated, joins_without_a_wait)
+{
+	struct world w = { 0 };
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 3; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 10 * MS, 'a');
+	world_add(&w, 2, STEP_SLEEP, 0, 8 * MS, 'b');
+	world_add(&w, 3, STEP_SLEEP, 0, 6 * MS, 'c');
+	joins_add(&w, 3);
+	rig_start(&x, &w);
+	expect_right(&x, 'a', 0.5, 0.1, "joins", 0);
+	expect_right(&x, 'a', 0.9, 0.1, "joins", 0);
+	expect_right(&x, 'b', 0.5, 0.1, "joins", 0);
+	rig_stop(&x);
+}
+
+/* What takes long and holds up nobody: nothing is to be gained, and nothing is said to be. */
+Test(simulated, negative_controls)
+{
+	struct world w = { .cpu_n = 4, .sample_ns = 1 * MS };
+	struct replay_outcome o;
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 2; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	world_add(&w, 1, STEP_COMPUTE, 0, 40 * MS, 'h');
+	world_add(&w, 2, STEP_SLEEP, 0, 30 * MS, 'f');
+	for (int i = 0; i < 10; i++)
+		world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'm');
+	joins_add(&w, 2);
+	rig_start(&x, &w);
+	o = rig_ask(&x, 'h', 0);
+	cr_expect(o.best_ns == 0 && o.low_ns == 0 && o.high_ns == 0);
+	o = rig_ask(&x, 'f', 0);
+	cr_expect(o.best_ns == 0 && o.low_ns == 0 && o.high_ns == 0);
+	expect_right(&x, 'm', 0.9, 0.1, "control", 0);
+	expect_right(&x, 'm', 0.5, 0.1, "control", 0);
+	rig_stop(&x);
+}
+
+/* Grades: all known is A, a lock that changes hands differently is not. */
+Test(simulated, grades)
+{
+	struct world w = { 0 };
+	struct replay_outcome o;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'a');
+	world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'b');
+	rig_start(&x, &w);
+	o = rig_ask(&x, 'a', 0.5);
+	cr_expect(o.grade == 'A' && !o.why && o.best_ns == 2500 * US && o.low_ns == o.high_ns, "%c", o.grade);
+	rig_stop(&x);
+	w = mutex_world(3, 4, 2000 * US, 2000 * US);
+	rig_start(&x, &w);
+	o = rig_ask(&x, 'i', 0.5);
+	cr_expect(o.low_ns <= o.best_ns && o.best_ns <= o.high_ns);
+	cr_expect((o.why & REPLAY_WHY_APART) == (o.high_ns - o.low_ns >= (int64_t)(0.03 * (double)x.makespan_ns) ? REPLAY_WHY_APART : 0));
+	rig_stop(&x);
+}
