@@ -99,6 +99,12 @@ const double *cpus_rates(struct cpus *c, const uint32_t *counts)
 {
 	uint32_t h = 0;
 
+	/* Almost always all strands may use all CPUs. */
+	if (c->group_n == 1) {
+		c->cache[0].rates[0] = (double)counts[0] > c->capacity[1] ? c->capacity[1] / (double)counts[0] : 1;
+		return c->cache[0].rates;
+	}
+
 	for (size_t g = 0; g < c->group_n; g++)
 		h = (h ^ counts[g]) * 0x9e3779b1u;
 	h = (h >> 16) % CPUS_CACHE;

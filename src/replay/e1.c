@@ -9,20 +9,22 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 struct lanes {
 	double t[E1_LANES];
 };
 struct lane_weights {
-	float cpu[E1_LANES], delay[E1_LANES];
+	float v[E1_LANES];
 };
 
 struct pass {
 	const struct replay *r;
 	struct lane_weights *tags; /* one more than there are: of points without tag */
-	struct lanes *strands, *tokens;
+	struct lanes *strands, *tokens; /* tokens: by slot */
 	uint8_t *free_locks; /* by lock: bit by lane; NULL: none is */
 	float run[E1_LANES]; /* times run_ns */
 };
@@ -44,11 +46,9 @@ static void weights_lay(struct pass *x, const struct weights *w, size_t n)
 		const struct weights *v = &w[lane < n ? lane : n - 1];
 
 		x->run[lane] = v->no_runqueue ? 0 : 1;
-		for (size_t tag = 0; tag < r->tag_n; tag++) {
-			x->tags[tag].cpu[lane] = v->cpu ? v->cpu[tag] : 1;
-			x->tags[tag].delay[lane] = v->delay ? v->delay[tag] : 1;
-		}
-		x->tags[r->tag_n].cpu[lane] = x->tags[r->tag_n].delay[lane] = 1;
+		for (size_t tag = 0; tag < r->tag_n; tag++)
+			x->tags[tag].v[lane] = v->times ? v->times[tag] : 1;
+		x->tags[r->tag_n].v[lane] = 1;
 	}
 }
 
@@ -75,14 +75,10 @@ static int pass_init(struct pass *x, const struct replay *r, const struct weight
 	*x = (struct pass){ .r = r };
 	x->tags = malloc((r->tag_n + 1) * sizeof(*x->tags));
 	x->strands = malloc((r->strand_n + 1) * sizeof(*x->strands));
-	x->tokens = malloc((r->token_n + 1) * sizeof(*x->tokens));
+	x->tokens = malloc((r->slot_n + 1) * sizeof(*x->tokens));
 	if (!x->tags || !x->strands || !x->tokens || free_locks_lay(x, w, n) < 0)
 		return -ENOMEM;
 	weights_lay(x, w, n);
-	for (size_t i = 0; i < r->token_n; i++) {
-		for (size_t lane = 0; lane < E1_LANES; lane++)
-			x->tokens[i].t[lane] = -INFINITY;
-	}
 	return 0;
 }
 
@@ -92,14 +88,14 @@ static inline void lanes_max(struct lanes *a, const struct lanes *b)
 		a->t[lane] = a->t[lane] > b->t[lane] ? a->t[lane] : b->t[lane];
 }
 
-static void acquire(const struct pass *x, struct lanes *t, uint32_t token)
+static void acquire(const struct pass *x, struct lanes *t, uint32_t token, uint32_t slot)
 {
 	uint32_t lock = x->r->token_lock[token];
 	uint8_t open = x->free_locks && lock != NONE ? x->free_locks[lock] : 0;
 
-	for (size_t lane = 0; lane < E1_LANES; lane++) {
-		if (!(open >> lane & 1) && x->tokens[token].t[lane] > t->t[lane])
-			t->t[lane] = x->tokens[token].t[lane];
+	for (size_t lane = 0; lane < E1_LANES && slot != NONE; lane++) {
+		if (!(open >> lane & 1) && x->tokens[slot].t[lane] > t->t[lane])
+			t->t[lane] = x->tokens[slot].t[lane];
 	}
 }
 
@@ -114,22 +110,28 @@ __attribute__((target_clones("avx2", "default"))) static void run_pass(const str
 		const struct lane_weights *w = &x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n];
 
 		for (size_t lane = 0; lane < E1_LANES; lane++)
-			t.t[lane] += (double)p->cpu_ns[i] * (double)w->cpu[lane];
+			t.t[lane] += (double)p->cpu_ns[i] * (double)w->v[lane];
 		switch (p->what[i]) {
 		case POINT_DELAY:
 			w = &x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n];
 			for (size_t lane = 0; lane < E1_LANES; lane++)
-				t.t[lane] += (double)p->wait_ns[i] * (double)w->delay[lane];
+				t.t[lane] += (double)p->wait_ns[i] * (double)w->v[lane];
 			break;
 		case POINT_SIGNAL:
 		case POINT_RELEASE:
-			lanes_max(&x->tokens[p->object[i]], &t);
+			if (p->wait_ns[i] != NONE)
+				x->tokens[p->wait_ns[i]] = t;
+			break;
+		case POINT_SIGNAL_MORE:
+			if (p->wait_ns[i] != NONE)
+				lanes_max(&x->tokens[p->wait_ns[i]], &t);
 			break;
 		case POINT_WAIT:
-			lanes_max(&t, &x->tokens[p->object[i]]);
+			if (p->wait_ns[i] != NONE)
+				lanes_max(&t, &x->tokens[p->wait_ns[i]]);
 			break;
 		case POINT_ACQUIRE:
-			acquire(x, &t, p->object[i]);
+			acquire(x, &t, p->object[i], p->wait_ns[i]);
 			break;
 		default:
 			break;
@@ -146,9 +148,8 @@ static void strand_begin(const struct pass *x, uint32_t s)
 	const struct strand *strand = &x->r->strands[s];
 
 	for (size_t lane = 0; lane < E1_LANES; lane++) {
-		double begun = strand->token == NONE ? -INFINITY : x->tokens[strand->token].t[lane];
-
-		x->strands[s].t[lane] = isinf(begun) ? (double)strand->begin_ns : begun;
+		x->strands[s].t[lane] = strand->token == NONE || strand->slot == NONE ? (double)strand->begin_ns :
+										      x->tokens[strand->slot].t[lane];
 	}
 }
 
@@ -185,32 +186,107 @@ int e1_run(const struct replay *r, const struct weights *w, size_t n, int64_t *r
 	return 0;
 }
 
+struct e1_batch {
+	struct pass x;
+	uint32_t *tags; /* changed, with repeats */
+	size_t tag_n, tag_cap;
+	bool full; /* no memory to remember more: all are blanked */
+};
+
+int e1_batch_new(const struct replay *r, struct e1_batch **ret)
+{
+	static const struct weights unchanged;
+	_cleanup_(e1_batch_freep) struct e1_batch *b = calloc(1, sizeof(*b));
+
+	if (!b || pass_init(&b->x, r, &unchanged, 1) < 0)
+		return -ENOMEM;
+	if (!b->x.free_locks)
+		b->x.free_locks = calloc(r->lock_n + 1, 1);
+	if (!b->x.free_locks)
+		return -ENOMEM;
+	*ret = TAKE_PTR(b);
+	return 0;
+}
+
+struct e1_batch *e1_batch_free(struct e1_batch *b)
+{
+	if (!b)
+		return NULL;
+	pass_done(&b->x);
+	free(b->tags);
+	free(b);
+	return NULL;
+}
+
+void e1_batch_tag(struct e1_batch *b, size_t lane, uint32_t tag, float times)
+{
+	b->x.tags[tag].v[lane] *= times;
+	if (VEC_RESERVE(b->tags, b->tag_cap, b->tag_n + 1) < 0)
+		b->full = true;
+	else
+		b->tags[b->tag_n++] = tag;
+}
+
+void e1_batch_lock(struct e1_batch *b, size_t lane, uint32_t lock)
+{
+	b->x.free_locks[lock] |= (uint8_t)(1u << lane);
+}
+
+static void batch_blank(struct e1_batch *b)
+{
+	const struct replay *r = b->x.r;
+	size_t n = b->full ? r->tag_n : b->tag_n;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t lane = 0; lane < E1_LANES; lane++)
+			b->x.tags[b->full ? i : b->tags[i]].v[lane] = 1;
+	}
+	b->tag_n = 0;
+	b->full = false;
+	memset(b->x.free_locks, 0, r->lock_n + 1);
+}
+
+void e1_batch_run(struct e1_batch *b, int64_t ret[E1_LANES])
+{
+	const struct replay *r = b->x.r;
+
+	for (size_t i = 0; i < r->run_n; i++) {
+		if (!r->runs[i].from)
+			strand_begin(&b->x, r->runs[i].strand);
+		run_pass(&b->x, &r->runs[i]);
+	}
+	for (size_t lane = 0; lane < E1_LANES; lane++)
+		ret[lane] = makespan_of(&b->x, lane, NULL);
+	batch_blank(b);
+}
+
 /* Time at a point before and after what it says; src as in e1_detail. */
 static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 {
 	const struct points *p = &x->r->points;
 	size_t tag_n = x->r->tag_n;
 
-	t += (double)p->cpu_ns[i] * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].cpu[0];
+	t += (double)p->cpu_ns[i] * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].v[0];
 	switch (p->what[i]) {
 	case POINT_DELAY:
-		t += (double)p->wait_ns[i] * (double)x->tags[p->object[i] < tag_n ? p->object[i] : tag_n].delay[0];
+		t += (double)p->wait_ns[i] * (double)x->tags[p->object[i] < tag_n ? p->object[i] : tag_n].v[0];
 		break;
 	case POINT_SIGNAL:
+	case POINT_SIGNAL_MORE:
 	case POINT_RELEASE:
-		if (t >= x->tokens[p->object[i]].t[0]) {
-			x->tokens[p->object[i]].t[0] = t;
-			if (source)
-				source[p->object[i]] = (uint32_t)i;
-		}
+		if (p->wait_ns[i] == NONE || (p->what[i] == POINT_SIGNAL_MORE && t < x->tokens[p->wait_ns[i]].t[0]))
+			break;
+		x->tokens[p->wait_ns[i]].t[0] = t;
+		if (source)
+			source[p->object[i]] = (uint32_t)i;
 		break;
 	case POINT_WAIT:
-		t = fmax(t, x->tokens[p->object[i]].t[0]);
+		t = p->wait_ns[i] != NONE ? fmax(t, x->tokens[p->wait_ns[i]].t[0]) : t;
 		break;
 	case POINT_ACQUIRE: {
 		struct lanes one = { .t = { t } };
 
-		acquire(x, &one, p->object[i]);
+		acquire(x, &one, p->object[i], p->wait_ns[i]);
 		t = one.t[0];
 		break;
 	}
@@ -243,6 +319,20 @@ static void forward(struct pass *x, double *times, double *begins, uint32_t *sou
 	}
 }
 
+static bool has_slot(const struct points *p, size_t i)
+{
+	switch (p->what[i]) {
+	case POINT_SIGNAL:
+	case POINT_SIGNAL_MORE:
+	case POINT_RELEASE:
+	case POINT_WAIT:
+	case POINT_ACQUIRE:
+		return p->wait_ns[i] != NONE;
+	default:
+		return false;
+	}
+}
+
 /*
  * Backwards: how late may each point be? A strand's latest is its next point's less what lies between; a signal's is also
  * the least of those who wait for it.
@@ -254,7 +344,7 @@ static void backward(struct pass *x, double end, double *latest)
 
 	for (size_t s = 0; s < r->strand_n; s++)
 		x->strands[s].t[0] = r->strands[s].sink ? end : INFINITY;
-	for (size_t i = 0; i < r->token_n; i++)
+	for (size_t i = 0; i < r->slot_n; i++)
 		x->tokens[i].t[0] = INFINITY;
 	for (size_t k = r->run_n; k-- > 0;) {
 		const struct run *run = &r->runs[k];
@@ -266,20 +356,29 @@ static void backward(struct pass *x, double end, double *latest)
 			t -= (double)p->run_ns[i] * (double)x->run[0];
 			if (p->what[i] == POINT_DELAY) {
 				t -= (double)p->wait_ns[i] *
-				     (double)x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n].delay[0];
-			} else if (p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE) {
-				x->tokens[p->object[i]].t[0] = fmin(x->tokens[p->object[i]].t[0], t);
-			} else if (p->what[i] == POINT_SIGNAL || p->what[i] == POINT_RELEASE) {
-				t = fmin(t, x->tokens[p->object[i]].t[0]);
-				latest[i] = fmin(latest[i], t + (double)p->run_ns[i]);
+				     (double)x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n].v[0];
+			} else if (has_slot(p, i)) {
+				double *token = &x->tokens[p->wait_ns[i]].t[0];
+
+				if (p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE) {
+					*token = fmin(*token, t);
+				} else {
+					t = fmin(t, *token);
+					latest[i] = fmin(latest[i], t + (double)p->run_ns[i]);
+				}
+				/* Before its first signal the slot is another token's. */
+				if (p->what[i] == POINT_SIGNAL || p->what[i] == POINT_RELEASE)
+					*token = INFINITY;
 			}
 			t -= (double)p->cpu_ns[i] *
-			     (double)x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n].cpu[0];
+			     (double)x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n].v[0];
 		}
 		x->strands[run->strand].t[0] = t;
-		if (!run->from && r->strands[run->strand].token != NONE)
-			x->tokens[r->strands[run->strand].token].t[0] =
-				fmin(x->tokens[r->strands[run->strand].token].t[0], t);
+		if (!run->from && r->strands[run->strand].token != NONE && r->strands[run->strand].slot != NONE) {
+			double *token = &x->tokens[r->strands[run->strand].slot].t[0];
+
+			*token = fmin(*token, t);
+		}
 	}
 }
 

@@ -87,7 +87,8 @@ static int sim_init(struct sim *x, const struct replay *r, const struct weights 
 	x->of_group = calloc(r->group_n + 1, sizeof(*x->of_group));
 	if (!x->actors || !x->left || !x->waiting || !x->locks || !x->free_locks || !x->cpus || !x->of_group)
 		return -ENOMEM;
-	memcpy(x->left, r->token_need, r->token_n * sizeof(*x->left));
+	if (r->token_n)
+		memcpy(x->left, r->token_need, r->token_n * sizeof(*x->left));
 	memset(x->waiting, 0xff, r->token_n * sizeof(*x->waiting));
 	for (size_t i = 0; i < r->lock_n; i++)
 		x->locks[i] = (struct sim_lock){ .owner = NONE, .head = NONE, .tail = NONE };
@@ -219,9 +220,10 @@ static int point_do(struct sim *x, uint32_t s)
 		ns = latency(x, p);
 		return ns > 0 ? sleep_for(x, s, ns, DOING_SLEEP) : 1;
 	case POINT_DELAY:
-		ns = (double)points->wait_ns[p] * (x->w->delay && object < x->r->tag_n ? (double)x->w->delay[object] : 1);
+		ns = (double)points->wait_ns[p] * (x->w->times && object < x->r->tag_n ? (double)x->w->times[object] : 1);
 		return sleep_for(x, s, ns + latency(x, p), DOING_SLEEP);
 	case POINT_SIGNAL:
+	case POINT_SIGNAL_MORE:
 		return token_fire(x, object) < 0 ? -ENOMEM : 1;
 	case POINT_WAIT:
 	case POINT_GATHER:
@@ -240,15 +242,45 @@ static int point_do(struct sim *x, uint32_t s)
 	}
 }
 
+/* Does a point say anything to anybody? Those that don't are no events, unless somebody asks when they were. */
+static bool is_inert(const struct sim *x, size_t p)
+{
+	switch (x->r->points.what[p]) {
+	case POINT_NONE:
+	case POINT_OP_BEGIN:
+	case POINT_OP_END:
+		return !x->times;
+	case POINT_RUNQ:
+		return !x->times && (!x->r->points.lat_ns[p] || x->w->no_runqueue);
+	default:
+		return false;
+	}
+}
+
+/* What is computed up to the next point that says something, or the last; the strand is at that one then. */
+static double compute_next(struct sim *x, uint32_t s)
+{
+	const struct points *points = &x->r->points;
+	const struct strand *strand = &x->r->strands[s];
+	const float *times = x->w->times;
+	double ns = 0;
+
+	for (size_t p = point_of(x, s);; p++, x->actors[s].at++) {
+		uint32_t tag = points->cpu_tag[p];
+
+		ns += times && tag < x->r->tag_n ? (double)points->cpu_ns[p] * (double)times[tag] : (double)points->cpu_ns[p];
+		if (!is_inert(x, p) || p + 1 == strand->first + strand->n)
+			return ns;
+	}
+}
+
 /* From the beginning of a point until there is something to wait for, or the end. */
 static int strand_go(struct sim *x, uint32_t s)
 {
 	const struct strand *strand = &x->r->strands[s];
-	const struct points *points = &x->r->points;
 	int e;
 
 	for (;;) {
-		size_t p;
 		double ns;
 
 		if (x->actors[s].at >= strand->n) {
@@ -259,10 +291,7 @@ static int strand_go(struct sim *x, uint32_t s)
 			}
 			return 0;
 		}
-		p = point_of(x, s);
-		ns = (double)points->cpu_ns[p];
-		if (ns > 0 && x->w->cpu && points->cpu_tag[p] < x->r->tag_n)
-			ns *= (double)x->w->cpu[points->cpu_tag[p]];
+		ns = compute_next(x, s);
 		if (ns > 0)
 			return compute(x, s, ns);
 		e = point_do(x, s);

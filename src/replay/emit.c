@@ -20,6 +20,10 @@
 
 /* A piece with so many samples is known by its own. */
 #define OWN_SAMPLES 12
+/* With so many tags what lies at the ends of computing, and names of resources, are no longer told apart. */
+#define TAGS_DETAILED_MAX (1 << 16)
+/* A resource with a smaller part of all blocked time than this has no name of its own. */
+#define RESOURCE_PART 1000
 /* How late a timer may be by itself; beyond, a time limit is not what it seems. */
 #define TIMER_LATE_NS 1000000
 
@@ -36,6 +40,8 @@ struct emitter {
 	int64_t piece_ns, piece_from_ns;
 	uint32_t before;
 	uint32_t strand_key, op_key, own_n;
+	uint64_t *ident_ns; /* by string: blocked time of delays that wait for it */
+	uint64_t blocked_ns;
 	uint32_t *held, *ops; /* locks and ops it is in, innermost last */
 	size_t held_n, held_cap, op_n, op_cap;
 };
@@ -43,6 +49,7 @@ struct emitter {
 static void emitter_done(struct emitter *e)
 {
 	tags_done(&e->tags);
+	free(e->ident_ns);
 	free(e->held);
 	free(e->ops);
 }
@@ -144,13 +151,18 @@ static int piece_samples(struct emitter *e, int64_t to_ns, size_t *ret_n)
 static int piece_end(struct emitter *e, uint32_t after)
 {
 	struct replay *r = e->d->r;
-	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .before = e->before, .after = after,
+	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key,
 			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
 	uint32_t tag;
 	size_t n;
 
 	if (piece_samples(e, e->cursor_ns, &n) < 0)
 		return -ENOMEM;
+	/* Only samples are told apart by the ends. */
+	if (e->samples.first[r->strand_n] && r->tag_n < TAGS_DETAILED_MAX) {
+		key.before = e->before;
+		key.after = after;
+	}
 	if (n >= OWN_SAMPLES)
 		key.own = ++e->own_n;
 	if (tags_intern(&e->tags, &key, &tag) < 0)
@@ -198,9 +210,12 @@ static int64_t timer_late_ns(const struct draft *d, const struct model_wait *w)
 
 static int delay_tag(struct emitter *e, const struct model_wait *w, int64_t ns, uint32_t *ret)
 {
-	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .row = w->row, .ident_id = w->ident_id,
+	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .row = w->row,
 			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
 
+	if (w->ident_id < strtab_n(e->d->m->strings) && e->ident_ns[w->ident_id] * RESOURCE_PART >= e->blocked_ns &&
+	    e->d->r->tag_n < TAGS_DETAILED_MAX)
+		key.ident_id = w->ident_id;
 	if (tags_intern(&e->tags, &key, ret) < 0)
 		return -ENOMEM;
 	e->d->r->tags[*ret].ns += (uint64_t)ns;
@@ -420,11 +435,32 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	return err;
 }
 
+static int idents_weigh(struct emitter *e)
+{
+	const struct model *m = e->d->m;
+
+	e->ident_ns = calloc(strtab_n(m->strings) + 1, sizeof(*e->ident_ns));
+	if (!e->ident_ns)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (e->d->use[i] != USE_DELAY || w->blocked_ns <= 0)
+			continue;
+		e->blocked_ns += (uint64_t)w->blocked_ns;
+		if (w->ident_id < strtab_n(m->strings))
+			e->ident_ns[w->ident_id] += (uint64_t)w->blocked_ns;
+	}
+	return 0;
+}
+
 int draft_emit(struct draft *d, struct emit_samples *samples)
 {
 	_cleanup_(emitter_done) struct emitter e = { .d = d };
 	int err = tags_init(&e.tags, d->r);
 
+	if (err == 0)
+		err = idents_weigh(&e);
 	e.samples = *samples;
 	for (size_t s = 0; s < d->r->strand_n && err == 0; s++)
 		err = strand_emit(&e, (uint32_t)s);

@@ -46,13 +46,14 @@ static void lister_done(struct lister *x)
 	free(x->of_lock);
 }
 
-static bool is_given(const struct model *m, const struct model_wait *w)
+/* The end of a thread is given to nobody. */
+static bool is_given(const struct model *m, const struct model_wait *w, uint32_t join_id)
 {
-	uint8_t reason = m->rows[w->row < m->row_n ? w->row : 0].reason;
+	const struct model_row *row = &m->rows[w->row < m->row_n ? w->row : 0];
 
-	if (!w->ident_id || w->blocked_ns <= 0)
+	if (!w->ident_id || w->blocked_ns <= 0 || (join_id && row->kind_id == join_id))
 		return false;
-	return reason == REASON_LOCK || (reason == REASON_SYNC && w->waker && w->waker != w->thread);
+	return row->reason == REASON_LOCK || (row->reason == REASON_SYNC && w->waker && w->waker != w->thread);
 }
 
 static uint32_t process_of(const struct replay *r, const struct model_wait *w)
@@ -327,10 +328,11 @@ static int by_blame(const void *a, const void *b)
 int replay_locks(const struct replay *r, struct replay_lock **ret, size_t *ret_n)
 {
 	_cleanup_(lister_done) struct lister x = { .r = r };
+	uint32_t join_id = strtab_find(r->m->strings, "join");
 	int e = map_new(&x.index) < 0 || blamer_init(&x.blamer, r) < 0 ? -ENOMEM : 0;
 
 	for (size_t i = 1; i < r->m->wait_n && e == 0; i++) {
-		if (is_given(r->m, &r->m->waits[i]))
+		if (is_given(r->m, &r->m->waits[i], join_id))
 			e = wait_count(&x, &r->m->waits[i]);
 	}
 	if (e < 0)

@@ -52,7 +52,8 @@ static int orderer_init(struct orderer *o, struct draft *d)
 	o->ready = malloc(n * sizeof(*o->ready));
 	if (!o->left || !o->waiting || !o->next || !o->at || !o->parked || !o->ready)
 		return -ENOMEM;
-	memcpy(o->left, r->token_need, r->token_n * sizeof(*o->left));
+	if (r->token_n)
+		memcpy(o->left, r->token_need, r->token_n * sizeof(*o->left));
 	memset(o->waiting, 0xff, tokens * sizeof(*o->waiting));
 	return 0;
 }
@@ -176,6 +177,108 @@ static bool oldest_free(struct orderer *o)
 	return false;
 }
 
+/*
+ * In the order of runs a token matters from its first signal to its last wait:
+ * meanwhile it has a slot, which others have before and behind. So what a pass
+ * has to remember fits a cache, however many tokens there are.
+ */
+struct slots {
+	uint32_t *of_token, *waits_left;
+	uint32_t *free;
+	size_t free_n, free_cap;
+};
+
+static void slots_done(struct slots *s)
+{
+	free(s->of_token);
+	free(s->waits_left);
+	free(s->free);
+}
+
+static int slots_init(struct slots *s, const struct replay *r)
+{
+	s->of_token = malloc((r->token_n + 1) * sizeof(*s->of_token));
+	s->waits_left = calloc(r->token_n + 1, sizeof(*s->waits_left));
+	if (!s->of_token || !s->waits_left)
+		return -ENOMEM;
+	memset(s->of_token, 0xff, (r->token_n + 1) * sizeof(*s->of_token));
+	for (size_t i = 0; i < r->points.n; i++) {
+		if (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE)
+			s->waits_left[r->points.object[i]]++;
+	}
+	for (size_t i = 0; i < r->strand_n; i++) {
+		if (r->strands[i].token != NONE)
+			s->waits_left[r->strands[i].token]++;
+	}
+	return 0;
+}
+
+static void slot_take(struct slots *s, struct replay *r, uint32_t token)
+{
+	if (!s->waits_left[token])
+		return;
+	if (s->free_n)
+		s->of_token[token] = s->free[--s->free_n];
+	else
+		s->of_token[token] = (uint32_t)r->slot_n++;
+}
+
+static int slot_leave(struct slots *s, uint32_t token)
+{
+	if (--s->waits_left[token] || s->of_token[token] == NONE)
+		return 0;
+	if (VEC_RESERVE(s->free, s->free_cap, s->free_n + 1) < 0)
+		return -ENOMEM;
+	s->free[s->free_n++] = s->of_token[token];
+	return 0;
+}
+
+static int point_slot(struct slots *s, struct replay *r, size_t i)
+{
+	struct points *p = &r->points;
+	uint32_t token = p->object[i];
+
+	switch (p->what[i]) {
+	case POINT_SIGNAL:
+	case POINT_RELEASE:
+		if (s->of_token[token] == NONE)
+			slot_take(s, r, token);
+		else if (p->what[i] == POINT_SIGNAL)
+			p->what[i] = POINT_SIGNAL_MORE;
+		p->wait_ns[i] = s->of_token[token];
+		return 0;
+	case POINT_WAIT:
+	case POINT_ACQUIRE:
+		p->wait_ns[i] = s->of_token[token];
+		return slot_leave(s, token);
+	default:
+		return 0;
+	}
+}
+
+static int slots_assign(struct replay *r)
+{
+	_cleanup_(slots_done) struct slots s = { 0 };
+
+	if (slots_init(&s, r) < 0)
+		return -ENOMEM;
+	for (size_t k = 0; k < r->run_n; k++) {
+		struct strand *x = &r->strands[r->runs[k].strand];
+		size_t from = x->first + r->runs[k].from;
+
+		if (!r->runs[k].from) {
+			x->slot = x->token != NONE ? s.of_token[x->token] : NONE;
+			if (x->token != NONE && slot_leave(&s, x->token) < 0)
+				return -ENOMEM;
+		}
+		for (size_t i = from; i < from + r->runs[k].n; i++) {
+			if (point_slot(&s, r, i) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int draft_order(struct draft *d)
 {
 	_cleanup_(orderer_done) struct orderer o;
@@ -196,5 +299,5 @@ int draft_order(struct draft *d)
 				return -ENOMEM;
 		}
 	} while (oldest_free(&o));
-	return 0;
+	return slots_assign(r);
 }

@@ -59,7 +59,7 @@ static bool is_decided_elsewhere(const struct replay *r, const struct weights *w
 	if (d->source[token] >= s->first && d->source[token] < i)
 		return false;
 	arrival = i > s->first ? d->times[i - 1] : (double)s->begin_ns;
-	arrival += (double)p->cpu_ns[i] * (double)(w->cpu && tag < r->tag_n ? w->cpu[tag] : 1);
+	arrival += (double)p->cpu_ns[i] * (double)(w->times && tag < r->tag_n ? w->times[tag] : 1);
 	*ret_slack = d->times[i] - run_ns - arrival;
 	return *ret_slack > 0;
 }
@@ -126,9 +126,9 @@ void path_tags(const struct replay *r, const struct path *path, const struct wei
 			uint32_t cpu = p->cpu_tag[i], delay = p->object[i];
 
 			if ((i > leg->first || leg->whole) && cpu < r->tag_n)
-				tag_ns[cpu] += (double)p->cpu_ns[i] * (double)(w->cpu ? w->cpu[cpu] : 1);
+				tag_ns[cpu] += (double)p->cpu_ns[i] * (double)(w->times ? w->times[cpu] : 1);
 			if (p->what[i] == POINT_DELAY && delay < r->tag_n)
-				tag_ns[delay] += (double)p->wait_ns[i] * (double)(w->delay ? w->delay[delay] : 1);
+				tag_ns[delay] += (double)p->wait_ns[i] * (double)(w->times ? w->times[delay] : 1);
 		}
 	}
 }

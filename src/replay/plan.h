@@ -21,6 +21,7 @@ enum point_what {
 	POINT_RUNQ,	/* was ready and did not run; ref: wait */
 	POINT_DELAY,	/* wait_ns pass; object: its tag; ref: wait */
 	POINT_SIGNAL,	/* object: token; ref: the wait that it ends, 0: none in particular */
+	POINT_SIGNAL_MORE, /* likewise, not the first of that token in the order of runs */
 	POINT_WAIT,	/* object: token; ref: wait */
 	POINT_GATHER,	/* object: token; E2 waits for it, E1 does not */
 	POINT_ACQUIRE,	/* object: token, of a lock; ref: wait. Recorded order: waits for the token, simulated: for the lock */
@@ -34,7 +35,7 @@ struct points {
 	uint8_t *what;	   /* enum point_what */
 	uint32_t *cpu_ns;  /* computing before it */
 	uint32_t *cpu_tag; /* of that */
-	uint32_t *wait_ns; /* of DELAY. Longer times are several points */
+	uint32_t *wait_ns; /* of DELAY; longer times are several points. Of points with a token: its slot */
 	uint32_t *run_ns;  /* behind it, ready and not running, as recorded */
 	uint32_t *lat_ns;  /* of it: what the target's own threads on the CPUs don't explain */
 	uint32_t *object;
@@ -48,6 +49,7 @@ struct strand {
 	size_t first, n;     /* its points */
 	int64_t begin_ns, end_ns;
 	uint32_t token;	     /* whose signal starts it; NONE: it starts at begin_ns whatever happens */
+	uint32_t slot;	     /* of the token */
 	uint32_t group;	     /* CPU group */
 	uint32_t key;	     /* index of strand_keys */
 	bool open;	     /* goes on when the recording ends */
@@ -130,6 +132,7 @@ struct replay {
 	uint32_t *token_lock; /* NONE: of none */
 	uint32_t *token_need; /* signals */
 	size_t token_n, token_cap;
+	size_t slot_n; /* tokens that E1 has to know at once, at most: each has a slot while it is needed, NONE if it never is */
 	struct tag *tags;
 	size_t tag_n, tag_cap;
 	struct lock *locks;

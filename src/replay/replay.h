@@ -161,13 +161,16 @@ struct replay_saving {
 	uint8_t what;	  /* REPLAY_TIME, REPLAY_NO_LOCK */
 	struct replay_outcome at[REPLAY_FACTOR_N]; /* NO_LOCK: only [0] */
 	double shift;	  /* going down from 1: the factor at which the path leaves the class, so that less gains less; 0: never */
-	bool simulated;	  /* E2 ran */
+	bool simulated;	  /* E2 ran, of a large recording at factor 0.5 only */
 };
 struct replay_savings_options {
 	size_t e2_top;	  /* run E2 for so many of E1's best and for those with much lock hold or CPU; 0: not at all */
 	unsigned kinds;	  /* bits 1 << enum replay_class_kind; 0: all */
 };
-/* Greatest saving at factor 0.5 first; classes that save nothing in any engine are left out. malloc'd. 0, -ENOMEM. */
+/*
+ * Greatest saving at factor 0.5 first; classes that save nothing in any engine are left out, and of very many those with
+ * least time on the critical path. Uses all CPUs. malloc'd. 0, -ENOMEM.
+ */
 int replay_savings(const struct replay *r, const struct replay_savings_options *o, struct replay_saving **ret,
 		   size_t *ret_n);
 

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "replay/crew.h"
 #include "replay/e2.h"
 #include "replay/scenario.h"
 #include "util/cleanup.h"
+#include "util/map.h"
 #include "util/vec.h"
 
 const double replay_factors[REPLAY_FACTOR_N] = { 0, 0.5, 0.9 };
@@ -21,6 +24,9 @@ const double replay_factors[REPLAY_FACTOR_N] = { 0, 0.5, 0.9 };
 #define WORTH 0.001
 /* A class with so much of the CPUs' time may hold up others by it. */
 #define CPU_SHARE 0.05
+/* So many points replayed, eight scenarios at a time, and so many scenarios at least. */
+#define REPLAYED_POINTS 600000000.0
+#define REPLAYED_LEAST 40
 /* So many points simulated are a matter of a few seconds: then for every factor, else for the middle one. */
 #define SIMULATED_POINTS 100000000.0
 /* Classes for which the factor is found at which the path leaves them. */
@@ -30,16 +36,41 @@ struct saver {
 	const struct replay *r;
 	struct replay_saving *v;
 	size_t n, cap;
+	uint32_t *same, *unique;
+	size_t unique_n, replayed_n; /* of the unique the first so many are replayed */
+	size_t part_n;
+	struct simulation {
+		uint32_t candidate;
+		uint8_t factor;
+	} *simulations;
+	size_t simulation_n, simulation_cap;
 };
 
 static void saver_done(struct saver *x)
 {
 	free(x->v);
+	free(x->same);
+	free(x->unique);
+	free(x->simulations);
 }
 
 static double path_ns(const struct replay_class *c)
 {
 	return (double)(c->path_cpu_ns + c->path_delay_ns);
+}
+
+/* Most time on the path first; locks that could be removed before all, there are few. */
+static int by_bound(const void *a, const void *b, void *arg)
+{
+	const struct saver *x = arg;
+	const struct replay_saving *s = &x->v[*(const uint32_t *)a], *t = &x->v[*(const uint32_t *)b];
+	double p = path_ns(&x->r->classes[s->class].c), q = path_ns(&x->r->classes[t->class].c);
+
+	if (s->what != t->what)
+		return s->what == REPLAY_NO_LOCK ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
+	return s->class < t->class ? -1 : s->class > t->class;
 }
 
 /* Is there anything that could queue behind it? */
@@ -97,88 +128,195 @@ static struct replay_scenario scenario_of(const struct replay_saving *s, double 
 	return (struct replay_scenario){ .changes = c, .n = 1 };
 }
 
-/* Lanes are filled with whatever comes next: factors of one class or of the one after. */
-static int recorded_order(struct saver *x)
+/* Different classes often are the same time: a thread's, its only function's, its op's. Hash of the shares in order. */
+static uint64_t shares_hash(const struct replay *r, const struct class_entry *e)
 {
-	size_t all = x->n * REPLAY_FACTOR_N;
+	uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
 
-	for (size_t at = 0; at < all; at += E1_LANES) {
-		struct weights w[E1_LANES] = { 0 };
+	for (size_t i = e->first; i < e->first + e->n; i++) {
+		uint32_t bits;
+
+		memcpy(&bits, &r->shares[i].share, sizeof(bits));
+		h = (h ^ ((uint64_t)r->shares[i].tag << 32 | bits)) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static bool shares_equal(const struct replay *r, const struct class_entry *a, const struct class_entry *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct share *x = &r->shares[a->first + i], *y = &r->shares[b->first + i];
+
+		if (x->tag != y->tag || x->share != y->share)
+			return false;
+	}
+	return true;
+}
+
+/* x->same: for each candidate the first that is the same time, often itself; x->unique: those, weightiest first. */
+static int uniques_find(struct saver *x)
+{
+	_cleanup_(map_freep) struct map *seen = NULL;
+
+	x->same = calloc(x->n + 1, sizeof(*x->same));
+	x->unique = calloc(x->n + 1, sizeof(*x->unique));
+	if (!x->same || !x->unique || map_new(&seen) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n; i++) {
+		const struct class_entry *e = &x->r->classes[x->v[i].class];
+		uint64_t hash = shares_hash(x->r, e), first = i;
+
+		x->same[i] = (uint32_t)i;
+		if (x->v[i].what == REPLAY_TIME && map_get(seen, hash, &first) &&
+		    shares_equal(x->r, e, &x->r->classes[x->v[first].class]))
+			x->same[i] = (uint32_t)first;
+		else if (x->v[i].what == REPLAY_TIME && map_put(seen, hash, i) < 0)
+			return -ENOMEM;
+		if (x->same[i] == i)
+			x->unique[x->unique_n++] = (uint32_t)i;
+	}
+	qsort_r(x->unique, x->unique_n, sizeof(*x->unique), by_bound, x);
+	return 0;
+}
+
+/* What one lane is about: candidate u of the unique ones at factor k. */
+static void lane_lay(const struct saver *x, struct e1_batch *b, size_t lane, size_t u, size_t k)
+{
+	const struct replay_saving *s = &x->v[x->unique[u]];
+	const struct class_entry *e = &x->r->classes[s->class];
+
+	if (s->what == REPLAY_NO_LOCK) {
+		e1_batch_lock(b, lane, e->lock);
+		return;
+	}
+	for (size_t i = e->first; i < e->first + e->n; i++)
+		e1_batch_tag(b, lane, x->r->shares[i].tag, (float)(1 - (1 - replay_factors[k]) * (double)x->r->shares[i].share));
+}
+
+/* A part of the passes; each lane is one of the unique candidates at one factor. */
+static int passes_do(void *arg, size_t part)
+{
+	struct saver *x = arg;
+	_cleanup_(e1_batch_freep) struct e1_batch *b = NULL;
+	size_t lanes = x->replayed_n * REPLAY_FACTOR_N, passes = (lanes + E1_LANES - 1) / E1_LANES;
+	size_t from = passes * part / x->part_n, to = passes * (part + 1) / x->part_n;
+
+	if (from < to && e1_batch_new(x->r, &b) < 0)
+		return -ENOMEM;
+	for (size_t pass = from; pass < to; pass++) {
 		int64_t ns[E1_LANES];
-		size_t n = all - at < E1_LANES ? all - at : E1_LANES;
-		int e = 0;
+		size_t at = pass * E1_LANES, n = lanes - at < E1_LANES ? lanes - at : E1_LANES;
 
-		for (size_t k = 0; k < n && e == 0; k++) {
-			struct replay_change c;
-			struct replay_scenario s = scenario_of(&x->v[(at + k) / REPLAY_FACTOR_N],
-							       replay_factors[(at + k) % REPLAY_FACTOR_N], &c);
-
-			e = weights_make(x->r, &s, &w[k]);
-		}
-		if (e == 0)
-			e = e1_run(x->r, w, n, ns);
-		for (size_t k = 0; k < n; k++) {
-			if (e == 0)
-				x->v[(at + k) / REPLAY_FACTOR_N].at[(at + k) % REPLAY_FACTOR_N].e1_ns = ns[k];
-			weights_done(&w[k]);
-		}
-		if (e < 0)
-			return e;
+		for (size_t lane = 0; lane < n; lane++)
+			lane_lay(x, b, lane, (at + lane) / REPLAY_FACTOR_N, (at + lane) % REPLAY_FACTOR_N);
+		e1_batch_run(b, ns);
+		for (size_t lane = 0; lane < n; lane++)
+			x->v[x->unique[(at + lane) / REPLAY_FACTOR_N]].at[(at + lane) % REPLAY_FACTOR_N].e1_ns = ns[lane];
 	}
 	return 0;
 }
 
-/* By what E1 saves at one half, most first. */
-static int by_recorded_order(const void *a, const void *b)
+/* Classes that are the same time as another have its results. */
+static void copies_fill(struct saver *x)
 {
-	const struct replay_saving *x = a, *y = b;
-	int64_t p = x->what == REPLAY_NO_LOCK ? x->at[0].e1_ns : x->at[1].e1_ns;
-	int64_t q = y->what == REPLAY_NO_LOCK ? y->at[0].e1_ns : y->at[1].e1_ns;
+	for (size_t i = 0; i < x->n; i++) {
+		if (x->same[i] == i)
+			continue;
+		memcpy(x->v[i].at, x->v[x->same[i]].at, sizeof(x->v[i].at));
+		x->v[i].simulated = x->v[x->same[i]].simulated;
+	}
+}
+
+/* As many as the budget allows; what is left can save no more than its time on the path, which is less than all those. */
+static int recorded_order(struct saver *x)
+{
+	size_t most = (size_t)(REPLAYED_POINTS / (double)(x->r->points.n + 1)) * E1_LANES / REPLAY_FACTOR_N;
+	int e = uniques_find(x);
+
+	if (e < 0)
+		return e;
+	x->replayed_n = x->unique_n < most || x->unique_n < REPLAYED_LEAST ? x->unique_n :
+			most < REPLAYED_LEAST				   ? REPLAYED_LEAST :
+									     most;
+	x->part_n = crew_size();
+	e = crew_run(x->part_n, passes_do, x);
+	copies_fill(x);
+	return e;
+}
+
+/* By what E1 makes of it at one half, least first. */
+static int by_recorded_order(const void *a, const void *b, void *arg)
+{
+	const struct saver *x = arg;
+	const struct replay_saving *s = &x->v[*(const uint32_t *)a], *t = &x->v[*(const uint32_t *)b];
+	int64_t p = s->what == REPLAY_NO_LOCK ? s->at[0].e1_ns : s->at[1].e1_ns;
+	int64_t q = t->what == REPLAY_NO_LOCK ? t->at[0].e1_ns : t->at[1].e1_ns;
 
 	if (p != q)
 		return p < q ? -1 : 1;
-	return x->class < y->class ? -1 : x->class > y->class;
+	return s->class < t->class ? -1 : s->class > t->class;
 }
 
-static int simulate(struct saver *x, struct replay_saving *s, bool all_factors)
+static int simulation_do(void *arg, size_t i)
 {
-	for (size_t k = 0; k < REPLAY_FACTOR_N; k++) {
-		_cleanup_(weights_done) struct weights w = { 0 };
-		struct replay_change c;
-		struct replay_scenario one = scenario_of(s, replay_factors[k], &c);
-		struct e2_result two;
-		int e;
+	struct saver *x = arg;
+	struct replay_saving *s = &x->v[x->simulations[i].candidate];
+	_cleanup_(weights_done) struct weights w = { 0 };
+	struct replay_change c;
+	struct replay_scenario one = scenario_of(s, replay_factors[x->simulations[i].factor], &c);
+	struct e2_result two;
+	int e = weights_make(x->r, &one, &w);
 
+	if (e == 0)
+		e = e2_run(x->r, &w, NULL, NULL, &two);
+	if (e == 0)
+		s->at[x->simulations[i].factor].e2_ns = two.makespan_ns;
+	return e;
+}
+
+static int simulation_plan(struct saver *x, uint32_t candidate, bool all_factors)
+{
+	struct replay_saving *s = &x->v[candidate];
+
+	s->simulated = true;
+	for (uint8_t k = 0; k < REPLAY_FACTOR_N; k++) {
 		if (s->what == REPLAY_NO_LOCK ? k > 0 : !all_factors && k != 1)
 			continue;
-		e = weights_make(x->r, &one, &w);
-		if (e == 0)
-			e = e2_run(x->r, &w, NULL, NULL, &two);
-		if (e < 0)
-			return e;
-		s->at[k].e2_ns = two.makespan_ns;
+		if (VEC_RESERVE(x->simulations, x->simulation_cap, x->simulation_n + 1) < 0)
+			return -ENOMEM;
+		x->simulations[x->simulation_n++] = (struct simulation){ .candidate = candidate, .factor = k };
 	}
-	s->simulated = true;
 	return 0;
 }
 
+/* E1's best, then as many that others may queue behind. */
 static int simulations(struct saver *x, size_t top)
 {
-	size_t queued_n = 0;
+	size_t chosen = 0, queued = 0;
 	bool all;
+	int e;
 
 	if (!top || x->r->facts.e2_ns < 0)
 		return 0;
-	for (size_t i = 0; i < x->n; i++)
-		queued_n += i >= top && may_queue(x->r, &x->r->classes[x->v[i].class]);
-	all = (double)x->r->points.n * REPLAY_FACTOR_N * (double)(top + (queued_n < top ? queued_n : top)) <= SIMULATED_POINTS;
-	for (size_t i = 0, queued = 0; i < x->n; i++) {
-		bool queue = i >= top && may_queue(x->r, &x->r->classes[x->v[i].class]) && queued++ < top;
+	qsort_r(x->unique, x->replayed_n, sizeof(*x->unique), by_recorded_order, x);
+	all = (double)x->r->points.n * REPLAY_FACTOR_N * 2 * (double)(x->replayed_n < top ? x->replayed_n : top) <=
+	      SIMULATED_POINTS;
+	for (size_t i = 0; i < x->replayed_n; i++) {
+		bool queue = may_queue(x->r, &x->r->classes[x->v[x->unique[i]].class]);
 
-		if ((i < top || queue) && simulate(x, &x->v[i], all) < 0)
+		if (chosen >= top && (!queue || queued >= top))
+			continue;
+		queued += chosen >= top;
+		chosen++;
+		if (simulation_plan(x, x->unique[i], all) < 0)
 			return -ENOMEM;
 	}
-	return 0;
+	e = crew_run(x->simulation_n, simulation_do, x);
+	copies_fill(x);
+	return e;
 }
 
 /*
@@ -285,8 +423,6 @@ int replay_savings(const struct replay *r, const struct replay_savings_options *
 		e = recorded_order(&x);
 	if (e < 0)
 		return e;
-	if (x.n)
-		qsort(x.v, x.n, sizeof(*x.v), by_recorded_order);
 	e = simulations(&x, o ? o->e2_top : 0);
 	if (e < 0)
 		return e;

@@ -17,8 +17,7 @@
 
 void weights_done(struct weights *w)
 {
-	free(w->cpu);
-	free(w->delay);
+	free(w->times);
 	free(w->free_locks);
 	*w = (struct weights){ 0 };
 }
@@ -47,10 +46,8 @@ static void factor_apply(const struct replay *r, const struct replay_change *c, 
 		const struct share *x = &r->shares[i];
 		float by = (float)(1 - (1 - c->factor) * (double)x->share);
 
-		if (r->tags[x->tag].row && c->what != REPLAY_CPU)
-			w->delay[x->tag] *= by;
-		else if (!r->tags[x->tag].row && c->what != REPLAY_DELAY)
-			w->cpu[x->tag] *= by;
+		if (c->what == REPLAY_TIME || (c->what == REPLAY_DELAY) == (r->tags[x->tag].row != 0))
+			w->times[x->tag] *= by;
 	}
 }
 
@@ -80,15 +77,14 @@ int weights_make(const struct replay *r, const struct replay_scenario *s, struct
 		if (change_check(r, &s->changes[i]) < 0)
 			return -EINVAL;
 	}
-	w.cpu = malloc((r->tag_n + 1) * sizeof(*w.cpu));
-	w.delay = malloc((r->tag_n + 1) * sizeof(*w.delay));
+	w.times = malloc((r->tag_n + 1) * sizeof(*w.times));
 	w.free_locks = calloc(s->n + 1, sizeof(*w.free_locks));
-	if (!w.cpu || !w.delay || !w.free_locks) {
+	if (!w.times || !w.free_locks) {
 		weights_done(&w);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < r->tag_n; i++)
-		w.cpu[i] = w.delay[i] = 1;
+		w.times[i] = 1;
 	for (size_t i = 0; i < s->n; i++)
 		change_apply(r, &s->changes[i], &w);
 	*ret = w;

@@ -10,11 +10,14 @@
 
 /* One time in so many another thread may seem to have the lock: clocks, and ends that were guessed. */
 #define CONFLICT_SHARE 20
+/* What is done in more locks than these says nothing of any. */
+#define LOCKS_OF_SITE_MAX 16
 
 struct site {
 	uint32_t lock, site;
 	uint32_t inside_n, conflict_n;
 	uint32_t next; /* of the same site, NONE */
+	uint32_t depth; /* how many of the same site it is followed by */
 };
 
 struct learner {
@@ -62,10 +65,13 @@ static int site_see(struct learner *l, uint32_t lock, uint32_t site)
 		return 0;
 	}
 	map_get(l->of_site, site, &first);
+	if (first != NONE && l->sites[first].depth >= LOCKS_OF_SITE_MAX)
+		return 0;
 	if (VEC_RESERVE(l->sites, l->site_cap, l->site_n + 1) < 0 || map_put(l->index, key, l->site_n) < 0 ||
 	    map_put(l->of_site, site, l->site_n) < 0)
 		return -ENOMEM;
-	l->sites[l->site_n++] = (struct site){ .lock = lock, .site = site, .inside_n = 1, .next = (uint32_t)first };
+	l->sites[l->site_n++] = (struct site){ .lock = lock, .site = site, .inside_n = 1, .next = (uint32_t)first,
+					       .depth = first == NONE ? 0 : l->sites[first].depth + 1 };
 	return 0;
 }
 

@@ -26,26 +26,35 @@ static double weight(const float *v, const struct replay *r, uint32_t tag)
 	return v && tag < r->tag_n ? (double)v[tag] : 1;
 }
 
-/* Behind a point that was reached, computing done, at t. */
-static double point_end(const struct pass *x, size_t i, double t, double own)
+static bool is_cancelled(const struct replay *r, const struct model_wait *w)
+{
+	return w->outcome == WAIT_TIMEOUT && r->m->rows[w->row < r->m->row_n ? w->row : 0].reason != REASON_SLEEP;
+}
+
+/* Behind what a point says; t: reached, computing done. */
+static double point_end(const struct pass *x, size_t i, double t)
 {
 	const struct points *p = &x->r->points;
-	const struct model_wait *w = &x->r->m->waits[p->ref[i]];
-	uint8_t reason = x->r->m->rows[w->row < x->r->m->row_n ? w->row : 0].reason;
-	bool waits = p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE;
+	const struct model_wait *w;
 
-	if (p->what[i] == POINT_SIGNAL || p->what[i] == POINT_RELEASE) {
+	switch (p->what[i]) {
+	case POINT_SIGNAL:
+	case POINT_SIGNAL_MORE:
+	case POINT_RELEASE:
 		x->tokens[p->object[i]] = fmax(x->tokens[p->object[i]], t);
-	} else if (p->what[i] == POINT_DELAY && w->outcome == WAIT_TIMEOUT && reason != REASON_SLEEP) {
 		return t;
-	} else if (p->what[i] == POINT_DELAY) {
-		t += (double)p->wait_ns[i] * weight(x->w->delay, x->r, p->object[i]);
-	} else if (waits && p->ref[i] && w->target) {
-		t = fmax(t, x->tokens[p->object[i]]);
-	} else if (waits && p->ref[i]) {
-		t += (double)(wait_wake_ns(w) - w->start_ns);
+	case POINT_DELAY:
+		w = &x->r->m->waits[p->ref[i]];
+		return is_cancelled(x->r, w) ? t : t + (double)p->wait_ns[i] * weight(x->w->times, x->r, p->object[i]);
+	case POINT_WAIT:
+	case POINT_ACQUIRE:
+		w = &x->r->m->waits[p->ref[i]];
+		if (!p->ref[i])
+			return t;
+		return w->target ? fmax(t, x->tokens[p->object[i]]) : t + (double)(wait_wake_ns(w) - w->start_ns);
+	default:
+		return t;
 	}
-	return t + (double)p->run_ns[i] * own;
 }
 
 static void run_pass(const struct pass *x, const struct run *run)
@@ -59,9 +68,9 @@ static void run_pass(const struct pass *x, const struct run *run)
 		t = isinf(t) ? (double)s->begin_ns : t;
 	}
 	for (size_t i = s->first + run->from; i < s->first + run->from + run->n; i++) {
-		double own = weight(x->w->cpu, r, r->points.cpu_tag[i]);
+		double own = weight(x->w->times, r, r->points.cpu_tag[i]);
 
-		t = point_end(x, i, t + (double)r->points.cpu_ns[i] * own, own);
+		t = point_end(x, i, t + (double)r->points.cpu_ns[i] * own) + (double)r->points.run_ns[i] * own;
 	}
 	x->strands[run->strand] = t;
 }

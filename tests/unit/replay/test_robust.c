@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* Recordings that are large, deep, empty or nonsense. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/bench/generate.h"
+#include "rig.h"
+
+/* Everything the door has, on one model. */
+static void ask_everything(const struct model *m)
+{
+	struct replay_savings_options o = { .e2_top = 5 };
+	struct replay_change c = { .what = REPLAY_CPUS, .factor = 3 };
+	struct replay_scenario s = { .changes = &c, .n = 1 };
+	struct replay *r;
+	struct replay_saving *savings;
+	struct replay_runqueue *runqueues;
+	struct replay_stretch *path;
+	struct replay_blame *blames;
+	struct replay_piece *pieces;
+	struct replay_outcome outcome;
+	struct replay_lock *locks;
+	struct replay_span *spans;
+	struct replay_facts f;
+	int64_t *slacks, at_ns;
+	size_t n;
+
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	replay_facts(r, &f);
+	cr_assert(replay_path(r, &path, &n) == 0);
+	at_ns = f.begin_ns;
+	for (size_t i = 0; i < n; i++) {
+		cr_assert(path[i].start_ns == at_ns && path[i].end_ns > at_ns);
+		at_ns = path[i].end_ns;
+	}
+	cr_assert(at_ns - f.begin_ns == f.e1_ns, "path %ld, E1 %ld", (long)(at_ns - f.begin_ns), (long)f.e1_ns);
+	cr_assert(replay_savings(r, &o, &savings, &n) == 0);
+	free(savings);
+	cr_assert(replay_blames(r, &blames, &n) == 0);
+	free(blames);
+	cr_assert(replay_locks(r, &locks, &n) == 0);
+	replay_locks_free(locks, n);
+	cr_assert(replay_runqueues(r, &runqueues, &n) == 0);
+	free(runqueues);
+	cr_assert(replay_op_slacks(r, &slacks) == 0);
+	free(slacks);
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E1 | REPLAY_E2 | REPLAY_WCPROF, &outcome) == 0);
+	cr_assert(replay_op_times(r, &s, REPLAY_E2, &spans) == 0);
+	free(spans);
+	for (uint32_t i = 1; i < m->wait_n && i < 50; i++) {
+		cr_assert(replay_wait_blame(r, i, &pieces, &n) == 0);
+		free(pieces);
+	}
+	free(path);
+	replay_free(r);
+}
+
+Test(robust, empty)
+{
+	struct replay_facts f;
+	struct replay *r;
+	struct model *m;
+
+	cr_assert(model_new(&m) == 0);
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	replay_facts(r, &f);
+	cr_expect(f.makespan_ns == 0 && f.e1_ns == 0 && f.e2_ns == 0 && replay_class_n(r) == 0);
+	replay_free(r);
+	ask_everything(m);
+	model_free(m);
+}
+
+static struct world small_world(unsigned seed)
+{
+	struct world w = { .cpu_n = 2, .slice_ns = MS, .sample_ns = 500 * US };
+
+	for (uint32_t t = 1; t <= 4; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= 4; t++) {
+		for (int i = 0; i < 8; i++) {
+			world_add(&w, t, STEP_LOCK, (uint32_t)rig_pick(&seed, 1, 2), 0, 0);
+			world_add(&w, t, STEP_SLEEP, 0, rig_pick(&seed, 100 * US, MS), 'i');
+			world_add(&w, t, STEP_UNLOCK, w.steps[t][w.step_n[t] - 2].object, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, rig_pick(&seed, 100 * US, 2 * MS), 'o');
+			world_add(&w, t, STEP_BARRIER, 3, 4, 0);
+			world_add(&w, t, STEP_STRANGER, 0, rig_pick(&seed, 10 * US, MS), 's');
+		}
+	}
+	for (uint32_t t = 1; t <= 4; t++)
+		world_add(&w, 0, STEP_JOIN, t, 0, 0);
+	return w;
+}
+
+static void wait_spoil(struct model *m, unsigned *seed, struct model_wait *w)
+{
+	switch (rig_pick(seed, 0, 12)) {
+	case 0:
+		w->start_ns = rig_pick(seed, 0, w->end_ns);
+		break;
+	case 1:
+		w->end_ns = rig_pick(seed, w->start_ns, m->end_ns);
+		break;
+	case 2:
+		w->wake_ns = rig_pick(seed, -1, m->end_ns);
+		break;
+	case 3:
+		w->waker = (uint32_t)rig_pick(seed, 0, (int64_t)m->thread_n - 1);
+		break;
+	case 4:
+		w->thread = (uint32_t)rig_pick(seed, 0, (int64_t)m->thread_n - 1);
+		break;
+	case 5:
+		w->row = (uint32_t)rig_pick(seed, 0, (int64_t)m->row_n - 1) & 0xffffff;
+		break;
+	case 6:
+		w->ident_id = (uint32_t)rig_pick(seed, 0, (int64_t)strtab_n(m->strings) - 1);
+		break;
+	case 7:
+		w->clipped = (uint32_t)rig_pick(seed, 0, 3) & 3;
+		break;
+	case 8:
+		w->outcome = (uint32_t)rig_pick(seed, 0, WAIT_OUTCOME_MAX - 1) & 15;
+		w->ctx = (uint32_t)rig_pick(seed, 0, WAKER_CTX_MAX - 1) & 15;
+		break;
+	case 9:
+		w->blocked_ns = rig_pick(seed, 0, w->end_ns - w->start_ns);
+		w->runnable_ns = w->end_ns - w->start_ns - w->blocked_ns;
+		break;
+	case 10:
+		w->cpu_to = (uint16_t)rig_pick(seed, 0, UINT16_MAX);
+		w->cpu_from = (uint16_t)rig_pick(seed, 0, 3);
+		break;
+	case 11:
+		w->target = (uint32_t)rig_pick(seed, 0, (int64_t)m->op_n - 1);
+		break;
+	default:
+		w->has_timeout = 1;
+		w->timeout_ns = rig_pick(seed, 0, 3) ? rig_pick(seed, 0, m->end_ns) : INT64_MAX - rig_pick(seed, 0, 1000);
+	}
+}
+
+static void model_spoil(struct model *m, unsigned *seed, int64_t times)
+{
+	for (int64_t i = 0; i < times; i++) {
+		struct model_thread *t = &m->threads[rig_pick(seed, 1, (int64_t)m->thread_n - 1)];
+		struct model_op *o = &m->ops[rig_pick(seed, 1, (int64_t)m->op_n - 1)];
+
+		wait_spoil(m, seed, &m->waits[rig_pick(seed, 1, (int64_t)m->wait_n - 1)]);
+		switch (rig_pick(seed, 0, 19)) {
+		case 0:
+			t->begin_ns = rig_pick(seed, 0, t->end_ns);
+			break;
+		case 1:
+			t->end_ns = rig_pick(seed, t->begin_ns, m->end_ns);
+			break;
+		case 2:
+			t->clipped = (uint8_t)rig_pick(seed, 0, 3);
+			break;
+		case 3:
+			t->cpu_allowed_n = (uint32_t)rig_pick(seed, 0, 3);
+			break;
+		case 4:
+			o->start_ns = rig_pick(seed, 0, o->end_ns);
+			break;
+		case 5:
+			o->kind = (uint8_t)rig_pick(seed, 0, OP_KIND_MAX - 1);
+			break;
+		case 6:
+			o->open = !o->open;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* Whatever a dump may hold that its reader lets pass. */
+Test(robust, nonsense)
+{
+	for (unsigned seed = 1; seed <= 150; seed++) {
+		struct world w = small_world(seed);
+		unsigned pick = seed;
+		struct model *m;
+
+		world_run(&w, &m);
+		model_spoil(m, &pick, rig_pick(&pick, 1, 200));
+		ask_everything(m);
+		model_free(m);
+		world_done(&w);
+	}
+}
+
+/* Two threads that wake each other a million times, and a hundred thousand that each start the next. */
+static void deep_models(struct model **ret_wakes, struct model **ret_threads)
+{
+	struct model *m;
+	uint32_t row, i;
+
+	cr_assert(model_new(&m) == 0 && model_row_add(m, &row) == 0);
+	m->rows[row] = (struct model_row){ .reason = REASON_SYNC, .syscall = -1 };
+	for (int t = 0; t < 2; t++) {
+		cr_assert(model_thread_add(m, &i) == 0);
+		m->threads[i] = (struct model_thread){ .pid = 1, .tid = i, .end_ns = 10000001 };
+	}
+	m->end_ns = 10000001;
+	for (int64_t k = 0; k < 1000000; k++) {
+		cr_assert(model_wait_add(m, &i) == 0);
+		m->waits[i] = (struct model_wait){ .start_ns = k * 10 + 1, .end_ns = k * 10 + 11, .blocked_ns = 9, .runnable_ns = 1,
+						   .wake_ns = k * 10 + 10, .row = row, .thread = 1 + k % 2, .waker = 2 - k % 2,
+						   .ctx = WAKER_TASK, .outcome = WAIT_WOKEN };
+	}
+	*ret_wakes = m;
+	cr_assert(model_new(&m) == 0 && model_row_add(m, &row) == 0);
+	m->rows[row] = (struct model_row){ .reason = REASON_CPU, .syscall = -1 };
+	for (uint32_t t = 1; t <= 100000; t++) {
+		cr_assert(model_thread_add(m, &i) == 0 && model_wait_add(m, &i) == 0);
+		m->threads[t] = (struct model_thread){ .pid = 1, .tid = t, .begin_ns = t * 10, .end_ns = t * 10 + 20 };
+		m->waits[i] = (struct model_wait){ .start_ns = t * 10, .end_ns = t * 10 + 1, .runnable_ns = 1, .wake_ns = t * 10,
+						   .row = row, .thread = t, .waker = t - 1, .ctx = WAKER_TASK };
+		m->end_ns = t * 10 + 20;
+	}
+	*ret_threads = m;
+}
+
+static void *deep_run(void *arg)
+{
+	struct model *wakes, *threads;
+	struct replay_facts f;
+	struct replay *r;
+
+	deep_models(&wakes, &threads);
+	cr_assert(replay_new(wakes, NULL, &r) == 0);
+	replay_facts(r, &f);
+	cr_expect(f.e1_ns == 10000001 && f.makespan_ns == 10000001, "%ld", (long)f.e1_ns);
+	replay_free(r);
+	cr_assert(replay_new(threads, NULL, &r) == 0);
+	replay_facts(r, &f);
+	cr_expect(f.e1_ns == f.makespan_ns && f.strand_n == 100000);
+	replay_free(r);
+	ask_everything(threads);
+	model_free(wakes);
+	model_free(threads);
+	return arg;
+}
+
+/* On a stack that a recursion over them would not fit. */
+Test(robust, deep_chains)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	cr_assert(pthread_attr_setstacksize(&attr, 512 << 10) == 0);
+	cr_assert(pthread_create(&t, &attr, deep_run, NULL) == 0);
+	pthread_join(t, NULL);
+}
+
+static double seconds_of(size_t events)
+{
+	double best = 1e9;
+
+	for (int i = 0; i < 3; i++) {
+		struct timespec a, b;
+		struct replay *r;
+		struct model *m;
+		double s;
+
+		cr_assert(generate(events, 1, &m) == 0);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+		cr_assert(replay_new(m, NULL, &r) == 0);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+		s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+		best = s < best ? s : best;
+		replay_free(r);
+		model_free(m);
+	}
+	return best;
+}
+
+/* Eight times as much takes about eight times as long; what is quadratic takes 64 times. CPU time, the best of three. */
+Test(robust, linear_in_events)
+{
+	double few = seconds_of(20000), many = seconds_of(160000);
+
+	cr_expect(many < 20 * few, "%.3f s, %.3f s", few, many);
+}
