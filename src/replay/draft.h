@@ -5,6 +5,7 @@
  * own members and reads those of the steps before. All: 0, -ENOMEM.
  */
 #include "replay/plan.h"
+#include "util/map.h"
 
 /* How a wait is compiled. */
 enum wait_use {
@@ -27,6 +28,12 @@ struct item {
 	uint32_t object, ref;
 };
 
+/* A stretch in which a strand does nothing but wait for a token, that is no wait of the model. */
+struct gap {
+	int64_t to_ns;
+	uint32_t token;
+};
+
 struct draft {
 	struct replay *r;
 	const struct model *m;
@@ -38,7 +45,11 @@ struct draft {
 	struct item *items;  /* by strand, each in time order when sorted */
 	size_t item_n, item_cap;
 	size_t *item_first;  /* by strand, strand_n + 1 */
+	struct gap *gaps;    /* an item of one: POINT_WAIT, ref: ITEM_GAP + its number */
+	size_t gap_n, gap_cap;
+	uint8_t *frame;	     /* by op: a process, a program, a thread: what its strand is, not what it does */
 	int64_t *own_runq_ns; /* by model wait: of its runnable time, with the target's own threads on the CPU */
+	struct map *execs;   /* ident -> exec op */
 	int64_t timer_offset_ns; /* of absolute timeouts: time of the recording = timeout - this */
 	bool has_timer_offset;
 };
@@ -47,6 +58,8 @@ void draft_done(struct draft *d);
 
 /* strands.c: threads become strands, with their CPUs. */
 int draft_strands(struct draft *d);
+/* op-strands.c: which strand ops are on; where there are no threads, ops become strands. */
+int draft_ops(struct draft *d);
 /* waits.c: waits by strand; what each is, and what it waits for. */
 int draft_waits(struct draft *d);
 /* The model's waits by strand, each in time order; ret_first: strand_n + 1. malloc'd. 0, -ENOMEM. */
@@ -67,6 +80,16 @@ int draft_order(struct draft *d);
 /* A token that needs signals; 0, -ENOMEM. */
 int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret);
 int draft_item_add(struct draft *d, const struct item *item);
+#define ITEM_GAP (1u << 31)
+int draft_gap_add(struct draft *d, uint32_t strand, int64_t from_ns, int64_t to_ns, uint32_t token);
+
+/* The strand of a wait: its thread's, else its op's; NONE. */
+static inline uint32_t wait_strand(const struct replay *r, const struct model_wait *w)
+{
+	if (w->thread && w->thread < r->m->thread_n)
+		return r->strand_of_thread[w->thread];
+	return r->strand_of_op && w->op && w->op < r->m->op_n ? r->strand_of_op[w->op] : NONE;
+}
 
 /* When a wait's thread was made runnable, within the wait; its end if unknown. */
 static inline int64_t wait_wake_ns(const struct model_wait *w)

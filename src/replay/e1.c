@@ -157,10 +157,10 @@ static int64_t makespan_of(const struct pass *x, size_t lane, uint32_t *ret_last
 {
 	const struct replay *r = x->r;
 	double end = (double)r->facts.begin_ns;
-	uint32_t last = NONE;
+	uint32_t last = NONE; /* of equals the first */
 
 	for (size_t s = 0; s < r->strand_n; s++) {
-		if (r->strands[s].sink && r->strands[s].n && x->strands[s].t[lane] >= end) {
+		if (r->strands[s].sink && r->strands[s].n && (last == NONE || x->strands[s].t[lane] > end)) {
 			end = x->strands[s].t[lane];
 			last = (uint32_t)s;
 		}

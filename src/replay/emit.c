@@ -308,7 +308,7 @@ static uint32_t item_end(const struct emitter *e, const struct item *x)
 	case POINT_DROP:
 		return END_LOCK | (x->object & 0xfffffff);
 	default:
-		return END_WAKE | (x->ref ? e->d->m->waits[x->ref].row : 0);
+		return END_WAKE | (x->ref && !(x->ref & ITEM_GAP) ? e->d->m->waits[x->ref].row : 0);
 	}
 }
 
@@ -339,6 +339,7 @@ static int item_emit(struct emitter *e, const struct item *x)
 	int err;
 
 	cursor_advance(e, x->at_ns, &p.cpu_ns);
+	p.ref = x->what == POINT_WAIT ? 0 : x->ref;
 	err = point_add(e, &p);
 	/* Nothing was computed: what follows begins where that did. */
 	if (err == 0 && (e->piece_ns || x->what == POINT_OP_BEGIN || x->what == POINT_OP_END || x->what == POINT_TAKE ||
@@ -348,6 +349,10 @@ static int item_emit(struct emitter *e, const struct item *x)
 	}
 	if (err < 0)
 		return err;
+	if (x->what == POINT_WAIT && x->ref & ITEM_GAP && e->d->gaps[x->ref - ITEM_GAP].to_ns > e->cursor_ns) {
+		e->cursor_ns = e->d->gaps[x->ref - ITEM_GAP].to_ns;
+		piece_begin(e, end);
+	}
 	switch (x->what) {
 	case POINT_OP_BEGIN:
 	case POINT_OP_END:

@@ -63,14 +63,14 @@ static int list_waits(const struct draft *d, const char *kind, struct waits_list
 
 static uint32_t strand_of_wait(const struct draft *d, uint32_t wait)
 {
-	return d->r->strand_of_thread[d->m->waits[wait].thread];
+	return wait_strand(d->r, &d->m->waits[wait]);
 }
 
 /* All of one generation wait for the first's token: for the last to come, who signals it already, and for each other. */
 static int generation_gather(struct draft *d, const uint32_t *waits, size_t n)
 {
 	const struct model *m = d->m;
-	uint32_t token = d->token[waits[0]], last = d->r->strand_of_thread[m->waits[waits[0]].waker];
+	uint32_t token = d->token[waits[0]], last = m->waits[waits[0]].waker < m->thread_n ? d->r->strand_of_thread[m->waits[waits[0]].waker] : NONE;
 
 	for (size_t i = 0; i < n; i++) {
 		struct item arrival = { .at_ns = m->waits[waits[i]].start_ns, .strand = strand_of_wait(d, waits[i]),
@@ -104,7 +104,7 @@ static int barriers_gather(struct draft *d)
 			    wait_wake_ns(w) - wait_wake_ns(first) > GENERATION_NS)
 				break;
 		}
-		if (first->ident_id && generation_gather(d, l.v + i, next - i) < 0)
+		if (first->ident_id && first->waker && generation_gather(d, l.v + i, next - i) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -137,7 +137,7 @@ static int family_find(const struct draft *d, struct family *f)
 	for (size_t i = 0; i < d->item_n; i++) {
 		const struct item *x = &d->items[i];
 
-		if (!x->ref || d->use[x->ref] != USE_START)
+		if (x->what != POINT_SIGNAL || !x->ref || d->use[x->ref] != USE_START)
 			continue;
 		f->parent[strand_of_wait(d, x->ref)] = x->strand;
 		if (x->at_ns > f->last_spawn_ns[x->strand])
@@ -241,7 +241,8 @@ static void joined_mark(const struct draft *d, struct family *f)
 		uint32_t kind_id = d->m->rows[w->row < d->m->row_n ? w->row : 0].kind_id;
 
 		if (d->use[i] == USE_TOKEN && kind_id && (kind_id == join_id || kind_id == child_id))
-			f->joined[d->r->strand_of_thread[w->waker]] = 1;
+			f->joined[w->waker && w->waker < d->m->thread_n ? d->r->strand_of_thread[w->waker] :
+									  d->r->strand_of_op[w->target]] = 1;
 	}
 }
 

@@ -71,11 +71,11 @@ static int lock_index(struct draft *d, struct map *index, uint32_t wait, uint32_
 		at = r->lock_n;
 		r->locks[r->lock_n++] = (struct lock){
 			.ident_id = w->ident_id, .row = w->row, .class = NONE,
-			.process = r->strands[r->strand_of_thread[w->thread]].process,
+			.process = r->strands[wait_strand(r, w)].process,
 		};
 	}
 	r->locks[at].wait_n++;
-	if (r->locks[at].process != r->strands[r->strand_of_thread[w->thread]].process)
+	if (r->locks[at].process != r->strands[wait_strand(r, w)].process)
 		r->locks[at].process = 0;
 	*ret = (uint32_t)at;
 	return 0;
@@ -86,7 +86,7 @@ static int wait_marks(struct builder *b, uint32_t wait, uint32_t lock, bool acqu
 {
 	struct draft *d = b->d;
 	const struct model_wait *w = &d->m->waits[wait];
-	struct mark mark = { .lock = lock, .strand = d->r->strand_of_thread[w->thread], .wait = wait };
+	struct mark mark = { .lock = lock, .strand = wait_strand(d->r, w), .wait = wait };
 	int e;
 
 	mark.what = MARK_BLOCK;

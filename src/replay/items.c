@@ -9,7 +9,6 @@
 
 #include "replay/draft.h"
 #include "util/cleanup.h"
-#include "util/map.h"
 #include "util/vec.h"
 
 enum item_order { ORDER_LEAVE, ORDER_REACH, ORDER_BEGIN, ORDER_TAKE };
@@ -54,85 +53,18 @@ static int holds_items(struct draft *d)
 	return 0;
 }
 
-/* Threads by pid and tid, those of one number in a chain. */
-struct numbers {
-	struct map *first;
-	uint32_t *next; /* by thread, 0: last */
-};
-
-static void numbers_done(struct numbers *n)
-{
-	map_free(n->first);
-	free(n->next);
-}
-
-static int numbers_make(const struct model *m, struct numbers *ret)
-{
-	ret->next = calloc(m->thread_n, sizeof(*ret->next));
-	if (!ret->next || map_new(&ret->first) < 0)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->thread_n; i++) {
-		uint64_t key = (uint64_t)m->threads[i].pid << 32 | m->threads[i].tid, first = 0;
-
-		map_get(ret->first, key, &first);
-		ret->next[i] = (uint32_t)first;
-		if (map_put(ret->first, key, i) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static uint32_t thread_of_op(const struct model *m, const struct numbers *n, const struct model_op *o)
-{
-	uint64_t i = 0;
-
-	map_get(n->first, (uint64_t)o->pid << 32 | o->tid, &i);
-	for (; i; i = n->next[i]) {
-		if (m->threads[i].begin_ns <= o->start_ns && o->start_ns < m->threads[i].end_ns)
-			return (uint32_t)i;
-	}
-	return 0;
-}
-
-/* Ops that are a process, a program in it or a thread are the strand's frame, not something it does. */
-static int frames_mark(const struct model *m, uint8_t **ret)
-{
-	uint8_t *frame = calloc(m->op_n, 1);
-
-	if (!frame)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->process_n; i++) {
-		if (m->processes[i].op < m->op_n)
-			frame[m->processes[i].op] = 1;
-	}
-	for (size_t i = 1; i < m->thread_n; i++) {
-		if (m->threads[i].op < m->op_n)
-			frame[m->threads[i].op] = 1;
-	}
-	for (size_t i = 1; i < m->op_n; i++) {
-		if (m->ops[i].kind == OP_EXEC_PHASE && m->ops[i].parent < m->op_n && frame[m->ops[i].parent])
-			frame[i] = 1;
-	}
-	*ret = frame;
-	return 0;
-}
-
+/* Ops that are a process, a program in it or a thread are their strand's frame, not something it does. */
 static int ops_items(struct draft *d)
 {
 	const struct model *m = d->m;
-	_cleanup_(numbers_done) struct numbers numbers = { 0 };
-	_cleanup_(freep) uint8_t *frame = NULL;
 
-	if (numbers_make(m, &numbers) < 0 || frames_mark(m, &frame) < 0)
-		return -ENOMEM;
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
-		uint32_t thread = frame[i] || o->end_ns <= o->start_ns ? 0 : thread_of_op(m, &numbers, o);
 		struct item x = { .at_ns = o->start_ns, .what = POINT_OP_BEGIN, .order = ORDER_BEGIN, .ref = (uint32_t)i };
 
-		if (!thread)
+		x.strand = d->r->strand_of_op[i];
+		if (d->frame[i] || o->end_ns <= o->start_ns || x.strand == NONE)
 			continue;
-		x.strand = d->r->strand_of_thread[thread];
 		if (draft_item_add(d, &x) < 0)
 			return -ENOMEM;
 		x.at_ns = o->end_ns;

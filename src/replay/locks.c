@@ -58,7 +58,7 @@ static bool is_given(const struct model *m, const struct model_wait *w, uint32_t
 
 static uint32_t process_of(const struct replay *r, const struct model_wait *w)
 {
-	uint32_t s = w->thread < r->m->thread_n ? r->strand_of_thread[w->thread] : NONE;
+	uint32_t s = wait_strand(r, w);
 
 	return s != NONE ? r->strands[s].process : 0;
 }

@@ -181,9 +181,12 @@ static bool oldest_free(struct orderer *o)
  * In the order of runs a token matters from its first signal to its last wait:
  * meanwhile it has a slot, which others have before and behind. So what a pass
  * has to remember fits a cache, however many tokens there are.
+ *
+ * Where a dependency was dropped, a wait comes before signals of its token: to
+ * nobody does that token matter any more.
  */
 struct slots {
-	uint32_t *of_token, *waits_left;
+	uint32_t *of_token, *waits_left, *signals_left;
 	uint32_t *free;
 	size_t free_n, free_cap;
 };
@@ -192,6 +195,7 @@ static void slots_done(struct slots *s)
 {
 	free(s->of_token);
 	free(s->waits_left);
+	free(s->signals_left);
 	free(s->free);
 }
 
@@ -199,8 +203,11 @@ static int slots_init(struct slots *s, const struct replay *r)
 {
 	s->of_token = malloc((r->token_n + 1) * sizeof(*s->of_token));
 	s->waits_left = calloc(r->token_n + 1, sizeof(*s->waits_left));
-	if (!s->of_token || !s->waits_left)
+	s->signals_left = calloc(r->token_n + 1, sizeof(*s->signals_left));
+	if (!s->of_token || !s->waits_left || !s->signals_left)
 		return -ENOMEM;
+	if (r->token_n)
+		memcpy(s->signals_left, r->token_need, r->token_n * sizeof(*s->signals_left));
 	memset(s->of_token, 0xff, (r->token_n + 1) * sizeof(*s->of_token));
 	for (size_t i = 0; i < r->points.n; i++) {
 		if (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE)
@@ -223,13 +230,20 @@ static void slot_take(struct slots *s, struct replay *r, uint32_t token)
 		s->of_token[token] = (uint32_t)r->slot_n++;
 }
 
-static int slot_leave(struct slots *s, uint32_t token)
+/* A wait for it: the slot, NONE if there is nothing to wait for. */
+static int slot_leave(struct slots *s, uint32_t token, uint32_t *ret)
 {
-	if (--s->waits_left[token] || s->of_token[token] == NONE)
+	bool early = s->signals_left[token];
+
+	*ret = early ? NONE : s->of_token[token];
+	if (s->waits_left[token])
+		s->waits_left[token] = early ? 0 : s->waits_left[token] - 1;
+	if (s->waits_left[token] || s->of_token[token] == NONE)
 		return 0;
 	if (VEC_RESERVE(s->free, s->free_cap, s->free_n + 1) < 0)
 		return -ENOMEM;
 	s->free[s->free_n++] = s->of_token[token];
+	s->of_token[token] = NONE;
 	return 0;
 }
 
@@ -241,6 +255,8 @@ static int point_slot(struct slots *s, struct replay *r, size_t i)
 	switch (p->what[i]) {
 	case POINT_SIGNAL:
 	case POINT_RELEASE:
+		if (s->signals_left[token])
+			s->signals_left[token]--;
 		if (s->of_token[token] == NONE)
 			slot_take(s, r, token);
 		else if (p->what[i] == POINT_SIGNAL)
@@ -249,8 +265,7 @@ static int point_slot(struct slots *s, struct replay *r, size_t i)
 		return 0;
 	case POINT_WAIT:
 	case POINT_ACQUIRE:
-		p->wait_ns[i] = s->of_token[token];
-		return slot_leave(s, token);
+		return slot_leave(s, token, &p->wait_ns[i]);
 	default:
 		return 0;
 	}
@@ -267,8 +282,8 @@ static int slots_assign(struct replay *r)
 		size_t from = x->first + r->runs[k].from;
 
 		if (!r->runs[k].from) {
-			x->slot = x->token != NONE ? s.of_token[x->token] : NONE;
-			if (x->token != NONE && slot_leave(&s, x->token) < 0)
+			x->slot = NONE;
+			if (x->token != NONE && slot_leave(&s, x->token, &x->slot) < 0)
 				return -ENOMEM;
 		}
 		for (size_t i = from; i < from + r->runs[k].n; i++) {

@@ -52,13 +52,13 @@ static bool is_decided_elsewhere(const struct replay *r, const struct weights *w
 	uint32_t token = p->object[i], tag = p->cpu_tag[i];
 	double arrival, run_ns = w->no_runqueue ? 0 : (double)p->run_ns[i];
 
-	if ((p->what[i] != POINT_WAIT && p->what[i] != POINT_ACQUIRE) || d->source[token] == NONE ||
+	if ((p->what[i] != POINT_WAIT && p->what[i] != POINT_ACQUIRE) || p->wait_ns[i] == NONE || d->source[token] == NONE ||
 	    (p->what[i] == POINT_ACQUIRE && is_free(r, w, token)))
 		return false;
 	/* A strand's own arrival at a barrier is among what the barrier waits for. */
 	if (d->source[token] >= s->first && d->source[token] < i)
 		return false;
-	arrival = i > s->first ? d->times[i - 1] : (double)s->begin_ns;
+	arrival = i > s->first ? d->times[i - 1] : d->begins[s - r->strands];
 	arrival += (double)p->cpu_ns[i] * (double)(w->times && tag < r->tag_n ? w->times[tag] : 1);
 	*ret_slack = d->times[i] - run_ns - arrival;
 	return *ret_slack > 0;
@@ -83,7 +83,7 @@ int path_find(const struct replay *r, const struct weights *w, const struct e1_d
 				break;
 			}
 			if (i == x->first) {
-				source = x->token != NONE ? d->source[x->token] : NONE;
+				source = x->token != NONE && x->slot != NONE ? d->source[x->token] : NONE;
 				leg.jumped = source != NONE;
 				leg.whole = true;
 				leg.slack = leg.jumped ? INFINITY : 0;

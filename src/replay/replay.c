@@ -19,6 +19,9 @@ void draft_done(struct draft *d)
 	free(d->items);
 	free(d->item_first);
 	free(d->own_runq_ns);
+	free(d->frame);
+	free(d->gaps);
+	map_free(d->execs);
 }
 
 struct replay *replay_free(struct replay *r)
@@ -49,6 +52,7 @@ struct replay *replay_free(struct replay *r)
 	free(r->classes);
 	free(r->shares);
 	free(r->strand_of_thread);
+	free(r->strand_of_op);
 	free(r);
 	return NULL;
 }
@@ -91,7 +95,7 @@ static void wakers_count(struct replay *r, const struct draft *d)
 	}
 	if (m->wait_n > 1 && !any_waker)
 		r->facts.missing |= REPLAY_NO_WAKERS;
-	if (m->wait_n > 1 && !any_runnable)
+	if (m->thread_n <= 1 ? m->op_n > 1 : m->wait_n > 1 && !any_runnable)
 		r->facts.missing |= REPLAY_NO_RUNNABLE;
 }
 
@@ -116,6 +120,9 @@ static void cpus_find(struct replay *r, const struct replay_options *o)
 	const struct model *m = r->m;
 	uint32_t most = 0;
 
+	/* Without threads nothing is known of CPUs, nor of who needs one. */
+	if (m->thread_n <= 1)
+		return;
 	r->facts.cpu_n = o && o->cpu_n ? o->cpu_n : m->cpu_n;
 	if (r->facts.cpu_n)
 		return;
@@ -177,6 +184,8 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 {
 	int e = draft_strands(d);
 
+	if (e == 0)
+		e = draft_ops(d);
 	if (e == 0)
 		e = draft_waits(d);
 	if (e == 0)

@@ -14,6 +14,7 @@
 
 #include "replay/draft.h"
 #include "util/cleanup.h"
+#include "util/map.h"
 #include "util/vec.h"
 
 /* On its CPU between two waits of one loop: looks at the lock, at its condition, and goes back. */
@@ -32,11 +33,6 @@ int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret)
 	r->token_need[r->token_n] = 0;
 	*ret = (uint32_t)r->token_n++;
 	return 0;
-}
-
-static uint32_t wait_strand(const struct replay *r, const struct model_wait *w)
-{
-	return w->thread < r->m->thread_n ? r->strand_of_thread[w->thread] : NONE;
 }
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -111,6 +107,46 @@ int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first)
 	return 0;
 }
 
+/* A target that ended a little later than the wait did end it; one that went on was given up. */
+#define TARGET_SLACK_NS 1000000
+
+/* The op that it waited for, if that ended it; 0. Of a process also by its name, as the format has it. */
+static uint32_t target_of(const struct draft *d, const struct model_wait *w)
+{
+	const struct model *m = d->m;
+	uint32_t target = w->target;
+	uint64_t named;
+
+	if (!target && m->rows[w->row].reason == REASON_EXEC && w->ident_id && map_get(d->execs, w->ident_id, &named))
+		target = (uint32_t)named;
+	if (!target || target >= m->op_n || d->r->strand_of_op[target] == NONE || m->ops[target].open ||
+	    m->ops[target].end_ns > w->end_ns + TARGET_SLACK_NS)
+		return 0;
+	return target;
+}
+
+/* The longest exec op of each ident. */
+static int execs_find(struct draft *d)
+{
+	const struct model *m = d->m;
+	uint64_t at;
+
+	if (map_new(&d->execs) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->op_n; i++) {
+		const struct model_op *o = &m->ops[i];
+
+		if (o->kind != OP_EXEC || !o->ident_id)
+			continue;
+		if (map_get(d->execs, o->ident_id, &at) &&
+		    m->ops[at].end_ns - m->ops[at].start_ns >= o->end_ns - o->start_ns)
+			continue;
+		if (map_put(d->execs, o->ident_id, i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* The strand of who ended it; NONE: nobody of the recording, or not known. */
 static uint32_t waker_strand(const struct draft *d, const struct model_wait *w)
 {
@@ -133,7 +169,7 @@ static enum wait_use wait_use_of(const struct draft *d, const struct strand *s, 
 		return first && w->start_ns <= s->begin_ns && w->waker && waker_strand(d, w) != NONE ? USE_START : USE_RUNQ;
 	if (w->outcome == WAIT_TIMEOUT)
 		return USE_DELAY;
-	return waker_strand(d, w) != NONE ? USE_TOKEN : USE_DELAY;
+	return waker_strand(d, w) != NONE || target_of(d, w) ? USE_TOKEN : USE_DELAY;
 }
 
 /* Do two waits that follow each other wait for the same, in one loop? */
@@ -219,6 +255,13 @@ static int wait_token(struct draft *d, uint32_t wait)
 	uint32_t waker = waker_strand(d, w);
 	struct item signal = { .at_ns = wait_wake_ns(w), .strand = waker, .what = POINT_SIGNAL, .ref = wait };
 
+	if (waker == NONE) {
+		uint32_t target = target_of(d, w);
+
+		signal.strand = d->r->strand_of_op[target];
+		signal.at_ns = d->m->ops[target].end_ns;
+		signal.order = 1;
+	}
 	if (draft_token_add(d, NONE, &d->token[wait]) < 0)
 		return -ENOMEM;
 	if (d->use[wait] == USE_START)
@@ -228,6 +271,17 @@ static int wait_token(struct draft *d, uint32_t wait)
 	signal.object = d->token[wait];
 	d->r->token_need[d->token[wait]]++;
 	return draft_item_add(d, &signal);
+}
+
+int draft_gap_add(struct draft *d, uint32_t strand, int64_t from_ns, int64_t to_ns, uint32_t token)
+{
+	struct item x = { .at_ns = from_ns, .strand = strand, .what = POINT_WAIT, .order = UINT8_MAX - 1, .object = token,
+			  .ref = ITEM_GAP + (uint32_t)d->gap_n };
+
+	if (d->gap_n >= ITEM_GAP || VEC_RESERVE(d->gaps, d->gap_cap, d->gap_n + 1) < 0)
+		return -ENOMEM;
+	d->gaps[d->gap_n++] = (struct gap){ .to_ns = to_ns, .token = token };
+	return draft_item_add(d, &x);
 }
 
 int draft_item_add(struct draft *d, const struct item *item)
@@ -264,7 +318,7 @@ int draft_waits(struct draft *d)
 	d->use = calloc(m->wait_n, sizeof(*d->use));
 	d->token = malloc(m->wait_n * sizeof(*d->token));
 	d->lock = malloc(m->wait_n * sizeof(*d->lock));
-	if (!d->use || !d->token || !d->lock || waits_by_strand(d->r, &d->waits, &d->wait_first) < 0)
+	if (!d->use || !d->token || !d->lock || execs_find(d) < 0 || waits_by_strand(d->r, &d->waits, &d->wait_first) < 0)
 		return -ENOMEM;
 	memset(d->token, 0xff, m->wait_n * sizeof(*d->token));
 	memset(d->lock, 0xff, m->wait_n * sizeof(*d->lock));

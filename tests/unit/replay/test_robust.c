@@ -193,6 +193,37 @@ Test(robust, nonsense)
 	}
 }
 
+/* Ops without threads: parents, waits and targets at random, most of them impossible. */
+Test(robust, nonsense_of_ops)
+{
+	for (unsigned seed = 1; seed <= 150; seed++) {
+		unsigned pick = seed;
+		uint32_t i, row;
+		struct model *m;
+
+		cr_assert(model_new(&m) == 0 && model_row_add(m, &row) == 0);
+		m->rows[row] = (struct model_row){ .reason = (uint8_t)rig_pick(&pick, 0, REASON_MAX - 1), .syscall = -1 };
+		m->end_ns = 100000;
+		for (int k = 0; k < 60; k++) {
+			cr_assert(model_op_add(m, &i) == 0);
+			m->ops[i] = (struct model_op){ .id = i, .kind = (uint8_t)rig_pick(&pick, 0, OP_KIND_MAX - 1),
+						       .start_ns = rig_pick(&pick, 0, 90000), .open = !rig_pick(&pick, 0, 9),
+						       .parent = (uint32_t)rig_pick(&pick, 0, 60) };
+			m->ops[i].end_ns = rig_pick(&pick, m->ops[i].start_ns, 100000);
+		}
+		for (int k = 0; k < 100; k++) {
+			cr_assert(model_wait_add(m, &i) == 0);
+			m->waits[i] = (struct model_wait){ .start_ns = rig_pick(&pick, 0, 90000), .wake_ns = -1, .row = row,
+							   .op = (uint32_t)rig_pick(&pick, 0, 60),
+							   .target = (uint32_t)rig_pick(&pick, 0, 60) };
+			m->waits[i].end_ns = rig_pick(&pick, m->waits[i].start_ns, 100000);
+			m->waits[i].blocked_ns = m->waits[i].end_ns - m->waits[i].start_ns;
+		}
+		ask_everything(m);
+		model_free(m);
+	}
+}
+
 /* Two threads that wake each other a million times, and a hundred thousand that each start the next. */
 static void deep_models(struct model **ret_wakes, struct model **ret_threads)
 {

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* Dumps without threads, as the engine writes them: ops, waits for ops, waits for named resources. Expectations are by hand. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+static struct model *m;
+
+static void start(void)
+{
+	uint32_t row;
+
+	cr_assert(model_new(&m) == 0);
+	m->end_ns = 1000 * MS;
+	for (int reason = 0; reason < 3; reason++) {
+		static const uint8_t reasons[] = { REASON_SINGLEFLIGHT, REASON_LOCK, REASON_EXEC };
+
+		cr_assert(model_row_add(m, &row) == 0);
+		m->rows[row] = (struct model_row){ .reason = reasons[reason], .syscall = -1 };
+	}
+}
+
+static void stop(void)
+{
+	m = model_free(m);
+}
+
+TestSuite(ops, .init = start, .fini = stop);
+
+static uint32_t str(const char *s)
+{
+	uint32_t id;
+
+	cr_assert(strtab_intern(m->strings, s, &id) == 0);
+	return id;
+}
+
+static uint32_t op(enum op_kind kind, const char *class, uint32_t parent, int64_t from_ms, int64_t to_ms)
+{
+	uint32_t i;
+
+	cr_assert(model_op_add(m, &i) == 0);
+	m->ops[i] = (struct model_op){ .id = i, .kind = (uint8_t)kind, .class_id = str(class), .parent = parent,
+				       .start_ns = from_ms * MS, .end_ns = to_ms * MS };
+	return i;
+}
+
+static void wait_for(uint32_t row, uint32_t waiter, uint32_t target, const char *ident, int64_t from_ms, int64_t to_ms)
+{
+	uint32_t i;
+
+	cr_assert(model_wait_add(m, &i) == 0);
+	m->waits[i] = (struct model_wait){ .start_ns = from_ms * MS, .end_ns = to_ms * MS, .blocked_ns = (to_ms - from_ms) * MS,
+					   .wake_ns = -1, .row = row, .op = waiter, .target = target, .ident_id = ident ? str(ident) : 0 };
+}
+
+/* Makespan in ms of a class's time x factor, by E1; by E2 it must be the same. */
+static double ask(const char *expr)
+{
+	struct replay_scenario s = { 0 };
+	struct replay_outcome o;
+	struct replay_facts f;
+	char *error = NULL;
+	struct replay *r;
+
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	replay_facts(r, &f);
+	cr_assert(f.e1_ns == f.makespan_ns && f.e2_ns == f.makespan_ns, "%ld %ld %ld", (long)f.makespan_ns, (long)f.e1_ns,
+		  (long)f.e2_ns);
+	cr_assert(f.missing & REPLAY_NO_THREADS && f.missing & REPLAY_NO_RUNNABLE);
+	cr_assert(replay_parse(r, expr, &s, &error) == 0, "%s: %s", expr, error);
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E1 | REPLAY_E2, &o) == 0);
+	cr_expect(o.e1_ns == o.e2_ns, "%s: E1 %ld, E2 %ld", expr, (long)o.e1_ns, (long)o.e2_ns);
+	cr_expect(o.grade == 'C');
+	replay_scenario_done(&s);
+	replay_free(r);
+	return (double)o.e1_ns / MS;
+}
+
+/* A call waits for its execution, another joins it; a phase of the execution is what takes the time. */
+Test(ops, joined_executions)
+{
+	uint32_t a = op(OP_CALL, "build", 0, 0, 100), x = op(OP_CALL_EXEC, "build", a, 10, 90);
+	uint32_t b = op(OP_CALL, "test", 0, 20, 120);
+
+	op(OP_EXEC_PHASE, "setup", x, 20, 50);
+	wait_for(1, a, x, NULL, 10, 90);
+	wait_for(1, b, x, NULL, 30, 90);
+	cr_expect(ask("exec_phase:setup * 0.5") == 105);
+	cr_expect(ask("exec_phase:setup * 0") == 90);
+	/* Then it is over at 10, before the other call asks for it at 30. */
+	cr_expect(ask("call_exec:build * 0, exec_phase:setup * 0") == 60);
+	cr_expect(ask("call:build * 0") == 110);
+	cr_expect(ask("call:test * 0") == 100);
+}
+
+/* Children that overlap run beside each other; one that nobody waits for doesn't hold up anybody. */
+Test(ops, children_beside_each_other)
+{
+	uint32_t root = op(OP_CALL, "root", 0, 0, 100), one = op(OP_CALL, "one", root, 10, 60);
+
+	op(OP_CALL, "two", root, 30, 90);
+	op(OP_CALL, "three", one, 20, 50);
+	wait_for(1, root, 3, NULL, 60, 90);
+	cr_expect(ask("two * 0.5") == 70);
+	cr_expect(ask("three * 0.5") == 100);
+	cr_expect(ask("root * 0") == 60);
+}
+
+/* Beside each other, and the parent has no wait: it waits for all of them. */
+Test(ops, forks)
+{
+	uint32_t root = op(OP_CALL, "root", 0, 0, 100);
+
+	op(OP_CALL, "one", root, 10, 60);
+	op(OP_CALL, "two", root, 20, 90);
+	cr_expect(ask("two * 0.5") == 70, "then one is the last");
+	cr_expect(ask("one * 0.5") == 100);
+	cr_expect(ask("one * 0, two * 0") == 30);
+	cr_expect(ask("root * 0") == 70);
+}
+
+/* A wait for a named resource keeps its length; one that was given up too. */
+Test(ops, waits_without_an_end_that_is_known)
+{
+	uint32_t root = op(OP_CALL, "root", 0, 0, 100), slow = op(OP_CALL_EXEC, "slow", root, 5, 95);
+
+	wait_for(2, root, 0, "cache", 20, 40);
+	wait_for(1, root, slow, NULL, 50, 60);
+	cr_expect(ask("root cpu * 0.5") == 65);
+	cr_expect(ask("root * 0.5") == 50, "what it waited for by a name is its delay");
+	cr_expect(ask("slow * 0.5") == 100);
+	cr_expect(ask("resource:cache * 0, slow * 0") == 80);
+}
+
+/* A process is found by its name, and hangs below what started it. */
+Test(ops, processes)
+{
+	uint32_t root = op(OP_CALL, "run", 0, 0, 100), exec = op(OP_EXEC, "gcc", 0, 20, 80), i;
+
+	m->ops[exec].ident_id = m->ops[exec].client_id = str("77:1234");
+	cr_assert(model_link_add(m, &i) == 0);
+	m->links[i] = (struct model_link){ .from = root, .to = exec, .ident_id = str("77:1234"), .kind = LINK_NESTED_CLIENT,
+					   .start_ns = 20 * MS, .end_ns = 20 * MS };
+	wait_for(3, root, 0, "77:1234", 20, 80);
+	cr_expect(ask("exec:gcc * 0.5") == 70);
+	cr_expect(ask("call:run * 0.5") == 80);
+}
