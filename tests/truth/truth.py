@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
-from cases import CASES  # noqa: E402
+from cases import CASES, Skip  # noqa: E402
 
 OTHER_LOAD_MAX = 0.05
 CONTROL_MAX = 2.0
@@ -66,27 +66,35 @@ def makespan_us(text):
 class Suite:
     def __init__(self, o):
         self.o, self.work = o, tempfile.mkdtemp(prefix='truth-')
-        self.rows, self.top_wrong = [], []
+        self.rows, self.top_wrong, self.begun = [], [], []
 
-    def command(self, case, args, prefix):
-        return prefix + [os.path.join(self.o.programs, 'truth-' + case.program)] + list(case.args) + list(args)
-
-    def run(self, case, args, prefix, env, traced):
+    def run(self, case, args, turned, traced):
         """One run's makespan in us; traced: its recording's folder too."""
-        command = self.command(case, args, prefix)
+        command = case.command(self.o.programs, args, turned)
         folder = os.path.join(self.work, 'out')
         if traced:
             shutil.rmtree(folder, ignore_errors=True)
             command = [self.o.wcbpf, 'record', '-q', '--mode', 'wall', '-F', '997', '-o', folder, '--'] + command
         r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                           env={**os.environ, **env}, timeout=120)
+                           timeout=120)
         if r.returncode:
             raise RuntimeError('%s: %d: %s' % (' '.join(command), r.returncode, r.stderr[-300:]))
         return makespan_us(r.stdout), folder
 
+    def begin(self, case):
+        work = os.path.join(self.work, str(len(self.begun)))
+        os.makedirs(work)
+        try:
+            case.begin(self.o.programs, work)
+        except Skip as e:
+            print('%g %s: skipped: %s' % (case.number, case.name, e))
+            return False
+        self.begun.append(case)
+        return True
+
     def predict(self, case):
         """The recorded makespan, and for each knob what each engine makes of it, in us."""
-        base_us, folder = self.run(case, [], case.prefix, {}, True)
+        base_us, folder = self.run(case, [], False, True)
         dump = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith('wcprof.ndjson')][0]
         r = subprocess.run([self.o.predict, dump] + [k.expr for k in case.knobs], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, check=False)
@@ -109,8 +117,8 @@ class Suite:
         """Makespans with the knob unturned and turned, in turns, and what else ran meanwhile."""
         base, turned, load = [], [], Load()
         for _ in range(self.o.runs):
-            base.append(self.run(case, [], case.prefix, {}, not self.o.untraced)[0])
-            turned.append(self.run(case, knob.args, case.turned_prefix, knob.env, not self.o.untraced)[0])
+            base.append(self.run(case, [], False, not self.o.untraced)[0])
+            turned.append(self.run(case, knob.args, True, not self.o.untraced)[0])
         return base, turned, load.other()
 
     def judge(self, case, knob, p, base, turned, other):
@@ -145,11 +153,11 @@ class Suite:
                 said['case'].name, said['knob'].name, best['knob'].name))
 
     def main(self):
-        cases = [c for c in CASES if not self.o.cases or c.number in self.o.cases]
+        cases = [c for c in CASES if (not self.o.cases or c.number in self.o.cases) and self.begin(c)]
         predictions = {}
         for case in cases:
             for p in self.predict(case):
-                predictions[case.number, p['knob']] = p
+                predictions[case.name, p['knob']] = p
         text = '\n'.join(json.dumps(p) for p in predictions.values()) + '\n'
         with open(self.o.predictions, 'w', encoding='utf-8') as f:
             f.write(text)
@@ -159,7 +167,7 @@ class Suite:
         for case in cases:
             rows = []
             for knob in case.knobs:
-                p = predictions[case.number, knob.name]
+                p = predictions[case.name, knob.name]
                 rows.append(self.judge(case, knob, p, *self.measure(case, knob)))
                 self.print_row(rows[-1])
             self.top_check(rows)
@@ -180,7 +188,6 @@ class Suite:
         silent = [r for r in self.rows if r['verdict'].startswith('no verdict')]
         print('%d what-ifs: %d right, %d missed, %d without a verdict; top class wrong in %d programs' % (
             len(self.rows), len(self.rows) - len(missed) - len(silent), len(missed), len(silent), len(self.top_wrong)))
-        shutil.rmtree(self.work, ignore_errors=True)
         return 1 if missed or self.top_wrong else 0
 
 
@@ -197,7 +204,13 @@ def main():
     if os.geteuid():
         print('truth: needs root', file=sys.stderr)
         return 77
-    return Suite(p.parse_args()).main()
+    suite = Suite(p.parse_args())
+    try:
+        return suite.main()
+    finally:
+        for case in suite.begun:
+            case.end()
+        shutil.rmtree(suite.work, ignore_errors=True)
 
 
 if __name__ == '__main__':
