@@ -110,16 +110,14 @@ static int barriers_gather(struct draft *d)
 	return 0;
 }
 
-/* By strand: who started it, the time at which that one last started anything. */
+/* By strand: the time at which it last started anything. */
 struct family {
-	uint32_t *parent; /* strand, NONE */
 	int64_t *last_spawn_ns;
 	uint8_t *joined;  /* some wait is for its end already */
 };
 
 static void family_done(struct family *f)
 {
-	free(f->parent);
 	free(f->last_spawn_ns);
 	free(f->joined);
 }
@@ -128,20 +126,15 @@ static int family_find(const struct draft *d, struct family *f)
 {
 	size_t n = d->r->strand_n;
 
-	f->parent = malloc((n + 1) * sizeof(*f->parent));
 	f->last_spawn_ns = calloc(n + 1, sizeof(*f->last_spawn_ns));
 	f->joined = calloc(n + 1, sizeof(*f->joined));
-	if (!f->parent || !f->last_spawn_ns || !f->joined)
+	if (!f->last_spawn_ns || !f->joined)
 		return -ENOMEM;
-	memset(f->parent, 0xff, n * sizeof(*f->parent));
-	for (size_t i = 0; i < d->item_n; i++) {
-		const struct item *x = &d->items[i];
+	for (size_t s = 0; s < n; s++) {
+		const struct strand *x = &d->r->strands[s];
 
-		if (x->what != POINT_SIGNAL || !x->ref || d->use[x->ref] != USE_START)
-			continue;
-		f->parent[strand_of_wait(d, x->ref)] = x->strand;
-		if (x->at_ns > f->last_spawn_ns[x->strand])
-			f->last_spawn_ns[x->strand] = x->at_ns;
+		if (x->parent != NONE && x->begin_ns > f->last_spawn_ns[x->parent])
+			f->last_spawn_ns[x->parent] = x->begin_ns;
 	}
 	return 0;
 }
@@ -259,14 +252,14 @@ static int joins_gather(struct draft *d)
 		return -ENOMEM;
 	joined_mark(d, &f);
 	for (size_t s = 0; s < n; s++) {
-		if (f.parent[s] != NONE)
-			first[f.parent[s] + 2]++;
+		if (d->r->strands[s].parent != NONE)
+			first[d->r->strands[s].parent + 2]++;
 	}
 	for (size_t s = 0; s < n; s++)
 		first[s + 1] += first[s];
 	for (size_t s = 0; s < n; s++) {
-		if (f.parent[s] != NONE)
-			children[first[f.parent[s] + 1]++] = (uint32_t)s;
+		if (d->r->strands[s].parent != NONE)
+			children[first[d->r->strands[s].parent + 1]++] = (uint32_t)s;
 	}
 	for (size_t s = 0; s < n; s++) {
 		if (first[s + 1] > first[s] &&

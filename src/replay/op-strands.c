@@ -312,7 +312,8 @@ static int op_place(struct grower *g, uint32_t op)
 	}
 	s = (uint32_t)r->strand_n++;
 	x = &r->strands[s];
-	*x = (struct strand){ .op = op, .begin_ns = o->start_ns, .end_ns = o->end_ns, .token = NONE, .open = o->open };
+	*x = (struct strand){ .op = op, .begin_ns = o->start_ns, .end_ns = o->end_ns, .token = NONE, .parent = NONE,
+			      .open = o->open };
 	r->strand_of_op[op] = s;
 	x->sink = !parent;
 	return strand_start(g, op, x) < 0 ? -ENOMEM : gather_add(g, op, s);

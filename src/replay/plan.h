@@ -50,6 +50,7 @@ struct strand {
 	int64_t begin_ns, end_ns;
 	uint32_t token;	     /* whose signal starts it; NONE: it starts at begin_ns whatever happens */
 	uint32_t slot;	     /* of the token */
+	uint32_t parent;     /* strand that started it, NONE: not known */
 	uint32_t group;	     /* CPU group */
 	uint32_t key;	     /* index of strand_keys */
 	bool open;	     /* goes on when the recording ends */

@@ -175,6 +175,7 @@ int draft_strands(struct draft *d)
 			.begin_ns = t->begin_ns < 0 ? 0 : t->begin_ns < end_ns ? t->begin_ns : end_ns,
 			.end_ns = end_ns < 0 ? 0 : end_ns,
 			.token = NONE,
+			.parent = NONE,
 			.open = t->clipped & CLIPPED_AFTER,
 		};
 	}

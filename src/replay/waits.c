@@ -249,6 +249,12 @@ static bool is_lock(const struct draft *d, const struct model_wait *w)
 	return false;
 }
 
+static void strand_started(struct draft *d, uint32_t s, uint32_t by, uint32_t token)
+{
+	d->r->strands[s].token = token;
+	d->r->strands[s].parent = by;
+}
+
 static int wait_token(struct draft *d, uint32_t wait)
 {
 	const struct model_wait *w = &d->m->waits[wait];
@@ -265,7 +271,7 @@ static int wait_token(struct draft *d, uint32_t wait)
 	if (draft_token_add(d, NONE, &d->token[wait]) < 0)
 		return -ENOMEM;
 	if (d->use[wait] == USE_START)
-		d->r->strands[wait_strand(d->r, w)].token = d->token[wait];
+		strand_started(d, wait_strand(d->r, w), waker, d->token[wait]);
 	else if (is_lock(d, w))
 		d->use[wait] = USE_LOCK;
 	signal.object = d->token[wait];
@@ -311,6 +317,57 @@ static void timer_offset_find(struct draft *d)
 	}
 }
 
+/* Who forked each process, by the link that leads to it: its strand at that time, NONE. malloc'd. */
+static int forkers_find(const struct draft *d, uint32_t **ret)
+{
+	const struct model *m = d->m;
+	uint32_t *forkers = malloc(m->op_n * sizeof(*forkers));
+
+	if (!forkers)
+		return -ENOMEM;
+	memset(forkers, 0xff, m->op_n * sizeof(*forkers));
+	for (size_t i = 1; i < m->link_n; i++) {
+		const struct model_link *l = &m->links[i];
+
+		if (l->kind == LINK_NESTED_CLIENT && l->to && l->to < m->op_n && l->from < m->op_n)
+			forkers[l->to] = d->r->strand_of_op[l->from];
+	}
+	*ret = forkers;
+	return 0;
+}
+
+/*
+ * A thread that ran at once leaves no wait that says who started it. A process's first thread was started by who forked
+ * it, its others most likely by its first.
+ */
+static int unseen_starts_add(struct draft *d)
+{
+	const struct model *m = d->m;
+	struct replay *r = d->r;
+	_cleanup_(freep) uint32_t *forkers = NULL;
+
+	if (forkers_find(d, &forkers) < 0)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < r->strand_n; s++) {
+		struct strand *x = &r->strands[s];
+		uint32_t op = x->process && x->process < m->process_n ? m->processes[x->process].op : 0, by, token;
+
+		if (x->token != NONE || !x->thread || m->threads[x->thread].clipped & CLIPPED_BEFORE || !op || op >= m->op_n)
+			continue;
+		by = r->strand_of_op[op] == s ? forkers[op] : r->strand_of_op[op];
+		if (by == NONE || by == s || r->strands[by].begin_ns > x->begin_ns || r->strands[by].end_ns < x->begin_ns)
+			continue;
+		if (draft_token_add(d, NONE, &token) < 0)
+			return -ENOMEM;
+		strand_started(d, s, by, token);
+		r->token_need[token]++;
+		if (draft_item_add(d, &(struct item){ .at_ns = x->begin_ns, .strand = by, .what = POINT_SIGNAL,
+						      .object = token }) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int draft_waits(struct draft *d)
 {
 	const struct model *m = d->m;
@@ -332,5 +389,5 @@ int draft_waits(struct draft *d)
 				return -ENOMEM;
 		}
 	}
-	return 0;
+	return unseen_starts_add(d);
 }

@@ -177,3 +177,31 @@ Test(recorded, times_of_threads)
 	cr_expect(replay_op_times(x.r, &s, REPLAY_WCPROF, &t) == -EINVAL);
 	rig_stop(&x);
 }
+
+/* A thread that ran at once leaves no wait that tells who started it: then its process's first did. */
+Test(recorded, a_start_that_was_not_seen)
+{
+	struct replay_change c = { .what = REPLAY_DELAY, .factor = 0.5 };
+	struct replay_scenario s = { .changes = &c, .n = 1 };
+	struct replay_outcome o;
+	struct world w = { 0 };
+	struct rig x;
+	size_t class;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 4 * MS, 'a');
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 6 * MS, 'b');
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->rows[x.m->waits[i].row].reason == REASON_CPU)
+			x.m->waits[i] = (struct model_wait){ .wake_ns = -1 };
+	}
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	cr_assert(replay_class_find(x.r, REPLAY_CLASS_FUNCTION, "a", &class));
+	c.class = (uint32_t)class;
+	cr_assert(replay_evaluate(x.r, &s, 1, REPLAY_E1 | REPLAY_E2, &o) == 0);
+	cr_expect(o.e1_ns == 8 * MS && o.e2_ns == 8 * MS, "%ld %ld", (long)o.e1_ns, (long)o.e2_ns);
+	rig_stop(&x);
+}
