@@ -36,6 +36,7 @@
 #define POLL_NS 50000000
 #define POLL_SOON_NS 5000000 /* while there are maps that were read again: the next rounds tell whose they are */
 #define RESOLVE_AGE_NS 300000000ull   /* by then the mapping records of that time have come */
+#define HOLD_NS 20000000ull	      /* for so long a program of a probe may be preempted */
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
 #define SWEEP_NS 1000000000ull
 #define FILES_MIN 4096
@@ -304,6 +305,8 @@ static int events_drain(struct capture *c, bool all)
 		tables_update(c->tables, bpf_now(c), feed_published, c);
 	if (c->probing && !all && !err)
 		err = probing_update(c->probing, bpf_now(c), c->begin_ns);
+	if (c->probing)
+		rings_hold(c->rings, bpf_now(c) - HOLD_NS);
 	if (all) {
 		reread_finish(c->reread);
 		resolve_hurry(c->resolve);

@@ -85,6 +85,8 @@ struct rings *rings_free(struct rings *r);
 /* A new ring for a CPU, of another size; what the old one has is read all the same. 0, -errno: it has the old one. */
 int rings_replace(struct rings *r, int rings_map_fd, uint32_t cpu, uint64_t bytes);
 int rings_fd(const struct rings *r);
+/* From now on what is younger is not handed out (but if all is). 0: again all that can't be overtaken. */
+void rings_hold(struct rings *r, uint64_t before_ns);
 /* f sees each event as soon as it is read, in no order; before it is handed out. */
 void rings_peek(struct rings *r, void (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 /* Reads what is in the rings. 0, -errno. */

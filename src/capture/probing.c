@@ -23,6 +23,7 @@
 #include "util/parse.h"
 
 #define NOW (UINT64_MAX - 1) /* what is mapped as far as is known */
+#define LATE_NS 50000000
 #define EVERYONE 0u	     /* the pid that stands for all */
 #define ANCESTORS_MAX 24
 #define WAIT_POLL_NS 500000
@@ -528,10 +529,11 @@ static void missing_tell(struct probing *p)
 	probe_notes_free(notes, note_n);
 }
 
+/* Some ms are what it takes; more may hide what was asked for. */
 static void late_tell(struct probing *p)
 {
 	if (p->late_n)
-		probing_tell(p, true, "choke points were attached to %zu files of processes that ran already, up to %llu us after "
+		probing_tell(p, p->late_max_ns > LATE_NS, "choke points were attached to %zu files of processes that ran already, up to %llu us after "
 			     "they had been mapped: what was called before is not seen", p->late_n,
 			     (unsigned long long)(p->late_max_ns / 1000));
 }

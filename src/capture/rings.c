@@ -3,7 +3,9 @@
  * The rings of all CPUs and the lifecycle ring, drained together and merged by
  * time. An event's time is taken before it reaches its ring, so an event of
  * another CPU may come out a round later than younger ones: a round hands out
- * only what is not younger than the youngest event of the round before it.
+ * only what is not younger than the youngest event of the round before it, and,
+ * as programs of probes can be preempted before they send theirs, only what has
+ * some age.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -27,6 +29,7 @@ struct rings {
 	struct place *places;
 	size_t place_n, place_cap;
 	uint64_t watermark_ns;
+	uint64_t before_ns; /* what is younger stays */
 	uint64_t damaged_n;
 	void (*peek)(void *arg, const struct wcbpf_head *e); /* NULL: nobody */
 	void *peek_arg;
@@ -141,6 +144,11 @@ int rings_replace(struct rings *r, int rings_map_fd, uint32_t cpu, uint64_t byte
 	return err;
 }
 
+void rings_hold(struct rings *r, uint64_t before_ns)
+{
+	r->before_ns = before_ns;
+}
+
 void rings_peek(struct rings *r, void (*f)(void *arg, const struct wcbpf_head *e), void *arg)
 {
 	r->peek = f;
@@ -199,6 +207,7 @@ int rings_hand_out(struct rings *r, bool all, int (*f)(void *arg, const struct w
 {
 	uint64_t youngest_ns = r->watermark_ns;
 	size_t i;
+	uint64_t until_ns = all ? UINT64_MAX : r->before_ns && r->before_ns < r->watermark_ns ? r->before_ns : r->watermark_ns;
 	int err = 0;
 
 	if (!r->place_n)
@@ -207,7 +216,7 @@ int rings_hand_out(struct rings *r, bool all, int (*f)(void *arg, const struct w
 	if (r->places[r->place_n - 1].time_ns > youngest_ns)
 		youngest_ns = r->places[r->place_n - 1].time_ns;
 	for (i = 0; i < r->place_n && !err; i++) {
-		if (!all && r->places[i].time_ns > r->watermark_ns)
+		if (r->places[i].time_ns > until_ns)
 			break;
 		err = f(arg, (const void *)(r->bytes + r->places[i].at));
 	}
