@@ -178,7 +178,7 @@ static int functions_add(struct builder *b, struct emit_samples *samples)
 			e = member_add(b, class, shares.v[i].tag, shares.v[i].share);
 	}
 	free(shares.v);
-	functions_done(&f);
+	replay_functions_done(&f);
 	return e;
 }
 

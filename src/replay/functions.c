@@ -259,7 +259,7 @@ int functions_share(struct replay *r, struct emit_samples *samples, struct funct
 	return 0;
 }
 
-void functions_done(struct functions *f)
+void replay_functions_done(struct functions *f)
 {
 	map_free(f->index);
 	free(f->v);

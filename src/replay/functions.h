@@ -29,4 +29,4 @@ struct function_shares {
 
 /* Sorts the hits. 0, -ENOMEM. */
 int functions_share(struct replay *r, struct emit_samples *samples, struct functions *f, struct function_shares *ret);
-void functions_done(struct functions *f);
+void replay_functions_done(struct functions *f);

@@ -10,7 +10,7 @@
 # hooks (leaseSyncMu, LazyMu, lazyGroupOnce.mu) are waited for in functions that do other things too: what a goroutine
 # waits for there is a sync.Mutex, which its stack tells from others; --probes go adds the address.
 about = The Dagger engine: calls and executions, lazy values, publication, services, containers by phase, sessions, locks
-tried = not on the engine, which Debian does not have; on the tests' stand-in of it, with Go 1.19
+tried = not on the engine, which Debian does not have
 file = program
 language = go
 
