@@ -179,7 +179,7 @@ static int recording_begin(struct session *s)
 	const struct capture_config *c = s->o->config;
 	const struct target *t = s->o->target;
 	uint32_t pid = s->o->launch ? (uint32_t)launch_pid(s->o->launch) : 0;
-	_cleanup_(freep) char *program = NULL;
+	_cleanup_(freep) char *program = NULL, *real = NULL;
 	struct capture_options options = {
 		.scope = t ? t->scope : CAPTURE_PIDS,
 		.ids = t ? t->ids : &pid,
@@ -205,8 +205,11 @@ static int recording_begin(struct session *s)
 		log_debug("no thread to watch for signals while loading");
 	int r;
 
-	if (options.hold_until_exec && !launch_find(s->o->command[0], &program))
-		options.program = program;
+	/* As it will be mapped: by its whole path, and not by a link to it. */
+	if (options.hold_until_exec && !launch_find(s->o->command[0], &program)) {
+		real = realpath(program, NULL);
+		options.program = real ? real : program;
+	}
 	r = capture_start(&options, &s->capture, &s->error);
 	insist_stop(insist, &s->early);
 	if (r < 0) {

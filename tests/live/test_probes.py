@@ -175,6 +175,14 @@ def test_missing_is_told(live):
     count_is(rec, 'plain', int(re.search(r'^called plain times=(\d+)', rec.out, re.M).group(1)))
 
 
+def test_relative_path(live):
+    """A program that is named from where it lies, or by a link, has its probes before its first call."""
+    os.symlink(live.work('counted-pie')[0], live.path('link'))
+    for name in ('./counted-pie', live.path('link')):
+        rec = live.record([name, '50'], '--max-overhead', '100%', '-e', 'plain', cwd=live.workloads, rc=3)
+        count_is(rec, 'plain', int(re.search(r'^called plain times=(\d+)', rec.out, re.M).group(1)))
+
+
 def test_profile_errors_stop_it(live):
     with open(live.path('bad.profile'), 'w') as f:
         f.write('[op x]\nsymbol = plain\nkind = calls\n[op y]\nsimbol = plain\n')
