@@ -54,7 +54,8 @@ def kin(rec, op):
 
 def unharmed(rec):
     i = rec.summary['capture_integrity']
-    check(i['unmatched_exits'] == 0 and i['lost_ops'] == 0, 'unmatched exits %s, lost %s', i['unmatched_exits'], i['lost_ops'])
+    check(i['unmatched_exits'] == 0 and i['lost_ops'] == 0, 'unmatched exits %s, lost %s', i['unmatched_exits'],
+          i['lost_ops'])
 
 
 # -- etcd
@@ -77,8 +78,8 @@ def test_etcd(live):
     needs('etcd', 'etcdctl')
     url, peer = ('http://127.0.0.1:%d' % free_port() for _ in range(2))
     server = live.spawn([DEBIAN['etcd'], '--data-dir', live.path('etcd'), '--listen-client-urls', url,
-                         '--advertise-client-urls', url, '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer,
-                         '--initial-cluster', 'default=' + peer])
+                         '--advertise-client-urls', url, '--listen-peer-urls', peer,
+                         '--initial-advertise-peer-urls', peer, '--initial-cluster', 'default=' + peer])
     live.until('etcd', lambda: healthy(url), 20)
     before, programs = puts_started(url), tracer_programs()
     tracer = live.attach_start('-p', str(server.pid), '-e', PUT, '-e', TRIGGER + ' kind=internal')
@@ -101,8 +102,8 @@ def test_etcd(live):
     selects = [w for w in rec.waits if w.op in ids and w.kind == 'chan_select']
     by_trigger = [w for w in selects if w.waker_op in rec.ops and rec.ops[w.waker_op].cls.endswith('.Trigger')]
     total, parked = sum(o.end - o.start for o in puts), sum(w.end - w.start for w in rec.waits if w.op in ids)
-    live.figure('etcd: %d Puts, %.2f s, parked %.2f s, of it %.2f s in select woken from Trigger', len(puts), total / 1e9,
-                parked / 1e9, sum(w.end - w.start for w in by_trigger) / 1e9)
+    live.figure('etcd: %d Puts, %.2f s, parked %.2f s, of it %.2f s in select woken from Trigger', len(puts),
+                total / 1e9, parked / 1e9, sum(w.end - w.start for w in by_trigger) / 1e9)
     check(len(selects) >= len(puts) * 0.9, '%d Puts wait in select, of %d', len(selects), len(puts))
     # each waits for raft to take its proposal too
     check(len(by_trigger) >= len(puts) * 0.95, '%d of %d Puts are woken from Trigger', len(by_trigger), len(puts))
@@ -148,8 +149,8 @@ class Docker:
         self.url = 'unix://' + live.path('docker.sock')
         env = dict(os.environ, PATH='/usr/sbin:/usr/bin:/sbin:/bin')
         self.daemon = live.spawn(
-            ['unshare', '-nm', 'sh', '-ec', DAEMON, 'sh', DEBIAN['dockerd'], '--data-root', live.path('docker'), '--exec-root',
-             live.path('exec'), '--pidfile', live.path('docker.pid'), '-H', self.url, '--iptables=false', '--ip6tables=false',
+            ['unshare', '-nm', 'sh', '-ec', DAEMON, 'sh', DEBIAN['dockerd'], '--data-root', live.path('docker'),
+             '--exec-root', live.path('exec'), '--pidfile', live.path('docker.pid'), '-H', self.url, '--iptables=false', '--ip6tables=false',
              '--bridge=none', '--storage-driver=vfs'], env=env)
         try:
             live.until('dockerd', self.answers, 20)
@@ -182,14 +183,16 @@ def test_dockerd_builds(live):
         check(not any(o.unwound or o.open for o in by[cls]), '%s: left otherwise', cls)
     check(len(by['buildkit.solve']) == 1, '%d solves', len(by['buildkit.solve']))
     runs = by['buildkit.run']
-    check(len(runs) == len(STEPS) == len(by['buildkit.execOp']), '%d runs, %d execOps', len(runs), len(by['buildkit.execOp']))
+    check(len(runs) == len(STEPS) == len(by['buildkit.execOp']), '%d runs, %d execOps', len(runs),
+          len(by['buildkit.execOp']))
     shown = set()
     for run in runs:
         commands = [o for o in kin(rec, run) if o.kind == 'exec' and o.meta.startswith('["/bin/busybox","sh"')]
         check(len(commands) == 1, 'below %s: %s', run.ident, [o.meta for o in kin(rec, run) if o.kind == 'exec'])
         shown.add(re.search(r'echo (\w+)', commands[0].meta).group(1))
         sleeps = [o for o in kin(rec, commands[0]) if o.kind == 'exec' and '"sleep"' in o.meta]
-        check(len(sleeps) == 1 and abs(sleeps[0].end - sleeps[0].start - 4e8) < 1e8 + live.slack_ns, 'sleeps: %s', sleeps)
+        check(len(sleeps) == 1 and abs(sleeps[0].end - sleeps[0].start - 4e8) < 1e8 + live.slack_ns, 'sleeps: %s',
+              sleeps)
         check(run.start <= commands[0].start <= commands[0].end <= run.end, 'the command is not within its run')
     check(shown == set(STEPS), 'commands: %s', shown)
     together = max(r.start for r in runs) < min(r.end for r in runs)
@@ -197,7 +200,8 @@ def test_dockerd_builds(live):
     # whether several meet at one flight is BuildKit's scheduler's doing: whoever began it waits for it too
     joins = [w for w in rec.waits if w.reason in ('call_exec', 'singleflight')]
     targets = {rec.ops[w.target].cls for w in joins if w.target}
-    check(len(joins) >= len(by['buildkit.flight']) / 2 and targets == {'buildkit.flight'}, 'single flight: %d waits, for %s', len(joins), targets)
+    check(len(joins) >= len(by['buildkit.flight']) / 2 and targets == {'buildkit.flight'},
+          'single flight: %d waits, for %s', len(joins), targets)
     live.figure('dockerd: %d ops of BuildKit, %d waits for single flight, %d of them joins, %d processes below the runs',
                 sum(len(v) for c, v in by.items() if c.startswith('buildkit')), len(joins),
                 sum(1 for w in joins if w.reason == 'singleflight'),

@@ -10,7 +10,7 @@ from test_go import NEWER, newer_program, program
 from truth import Truth
 from test_probes import count_is, named, op_above, probed
 
-N = 100
+N = 80
 FUNCTIONS = {
     'counted': '',
     'several': 'args="i int, s string" results="n int, err error" ident={s} outcome="error if err != nil, ok"',
@@ -121,7 +121,7 @@ def points(live, path):
 
 
 TESTS = {name: lambda live, name=name: points(live, program(live, name, 'ops'))
-         for name in ('points', 'points-stripped', 'points-pie', 'points-external', 'points-bare')}
+         for name in ('points', 'points-pie', 'points-external', 'points-bare')}
 TESTS.update({'points-go' + v: lambda live, v=v: points(live, newer_program(live, 'points-stripped', v)) for v in NEWER})
 
 
