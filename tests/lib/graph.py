@@ -2,7 +2,7 @@
 """Compares two wcprof dumps of one run as graphs: a program's own record, and what a tracer saw from outside.
 
 An op is known by kind, class, ident and client, and by those of its ancestors: that must be one op, or the comparison
-is refused. Ops that a tracer makes of what the kernel tells (processes, threads, goroutines, their phases) are no ops of
+is refused. Ops that a tracer makes of what the kernel tells (processes, threads, goroutines, their phases) are none of
 the program's own: they are looked through. Waits are equal if the op that waits, what it waits for (an op or a named
 resource) and the reason are; which of several equal ones is which follows from their order. Two things a program can't
 know of its own waits: whether the op that a wait is for was over before it began (on two threads at once), so a tracer
@@ -69,8 +69,8 @@ class Graph:
                                        reason=e['rs'], start=self.begin_ns + e['s'], end=self.begin_ns + e['d'],
                                        strand=(e.get('pid'), e.get('goid') or -e.get('tid', 0)), raw=e))
             elif e['e'] == 'link':
-                self.links.append(Op(kind=e['lk'], op=e.get('p', 0), to=e.get('t', 0), ident=self.strings[e.get('i', 0)],
-                                     cls='', client=''))
+                self.links.append(Op(kind=e['lk'], op=e.get('p', 0), to=e.get('t', 0), cls='', client='',
+                                     ident=self.strings[e.get('i', 0)]))
         for op in self.ops.values():
             op.machine = machine(op)
         for op in self.ops.values():
@@ -95,7 +95,7 @@ class Graph:
         return tuple(reversed(path))
 
     def only(self, kind, cls, name):
-        """Leaves out all that is not of an op with that ident or client, nor below one; waits for it are for nothing known."""
+        """Leaves out all that is not of an op with that ident or client, nor below one; waits for it have no target."""
         def within(op):
             while op and not (op.kind == kind and op.cls == cls and name in (op.ident, op.client)):
                 op = self.above(op.parent)
@@ -123,7 +123,7 @@ def parent_text(graph, op):
 
 
 class Comparison:
-    """differences: all of them, in words. start_errors, end_errors (ops) and wait_errors: ns, tracer's less program's."""
+    """differences: all of them, in words. start_errors, end_errors (of ops), wait_errors: ns, tracer's less program's"""
 
     def __init__(self, truth, traced, tolerance_ns, resources=(), reasons=frozenset(), loaded=False):
         """resources: names of locks that the program has beside those in its record. reasons: of waits for named
@@ -163,7 +163,8 @@ class Comparison:
             found.setdefault(op.path, []).append(op)
         for ops in found.values():
             if len(ops) > 1:
-                self.wrong('ambiguous: %d times in %s dump, below %s: %s', len(ops), name, parent_text(graph, ops[0]), ops[0])
+                self.wrong('ambiguous: %d times in %s dump, below %s: %s', len(ops), name, parent_text(graph, ops[0]),
+                           ops[0])
         return {path: ops[0] for path, ops in found.items()}
 
     def _ops(self):
@@ -181,7 +182,8 @@ class Comparison:
             if elsewhere:
                 other = elsewhere.pop()
                 if path[:-1] in got or other.path[:-1] in want:         # else: said of an ancestor
-                    self.wrong('parent of %s: %s, traced %s', op, parent_text(self.truth, op), parent_text(self.traced, other))
+                    self.wrong('parent of %s: %s, traced %s', op, parent_text(self.truth, op),
+                               parent_text(self.traced, other))
             else:
                 self._missing(op, strangers)
         for ops in strangers.values():
@@ -261,7 +263,7 @@ class Comparison:
                 self.wait_errors += errors
 
     def _without_excused(self, edge, a, b, unknown):
-        """a without waits that may be missing from the traced b; unknown: traced ones of this waiter for nothing known."""
+        """a without waits that may be missing from the traced b; unknown: b's of this waiter for nothing known."""
         kept = list(a)
         for w in a:
             if len(kept) == len(b):
@@ -330,5 +332,6 @@ def figure(c):
     """One line of what was compared and how far the times differ."""
     parts = ['%d ops, %d waits, %d links' % (c.op_n, c.wait_n, c.link_n)]
     for what, values in (('starts', c.start_errors), ('ends', c.end_errors), ('waits', c.wait_errors)):
-        parts.append('%s p50 %.1f us p99 %.1f us' % (what, percentile(values, 50) / 1000, percentile(values, 99) / 1000))
+        parts.append('%s p50 %.1f us p99 %.1f us' % (what, percentile(values, 50) / 1000,
+                                                     percentile(values, 99) / 1000))
     return ', '.join(parts)

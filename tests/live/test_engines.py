@@ -134,8 +134,8 @@ def build_folder(live):
     folder = live.path('context')
     os.mkdir(folder)
     shutil.copy(DEBIAN['busybox'], os.path.join(folder, 'busybox'))
-    run = '\n'.join('FROM base AS %s\nRUN ["/bin/busybox", "sh", "-c", "/bin/busybox sleep 0.4; echo %s >/%s"]' % (s, s, s)
-                    for s in STEPS)
+    run = '\n'.join('FROM base AS %s\nRUN ["/bin/busybox", "sh", "-c", "/bin/busybox sleep 0.4; echo %s >/%s"]' %
+                    (s, s, s) for s in STEPS)
     copies = '\n'.join('COPY --from=%s /%s /%s' % (s, s, s) for s in STEPS)
     with open(os.path.join(folder, 'Dockerfile'), 'w') as f:
         f.write(DOCKERFILE % (run, copies))
@@ -150,8 +150,8 @@ class Docker:
         env = dict(os.environ, PATH='/usr/sbin:/usr/bin:/sbin:/bin')
         self.daemon = live.spawn(
             ['unshare', '-nm', 'sh', '-ec', DAEMON, 'sh', DEBIAN['dockerd'], '--data-root', live.path('docker'),
-             '--exec-root', live.path('exec'), '--pidfile', live.path('docker.pid'), '-H', self.url, '--iptables=false', '--ip6tables=false',
-             '--bridge=none', '--storage-driver=vfs'], env=env)
+             '--exec-root', live.path('exec'), '--pidfile', live.path('docker.pid'), '-H', self.url, '--iptables=false',
+             '--ip6tables=false', '--bridge=none', '--storage-driver=vfs'], env=env)
         try:
             live.until('dockerd', self.answers, 20)
         except Exception as e:
@@ -202,8 +202,8 @@ def test_dockerd_builds(live):
     targets = {rec.ops[w.target].cls for w in joins if w.target}
     check(len(joins) >= len(by['buildkit.flight']) / 2 and targets == {'buildkit.flight'},
           'single flight: %d waits, for %s', len(joins), targets)
-    live.figure('dockerd: %d ops of BuildKit, %d waits for single flight, %d of them joins, %d processes below the runs',
-                sum(len(v) for c, v in by.items() if c.startswith('buildkit')), len(joins),
+    live.figure('dockerd: %d ops of BuildKit, %d waits for single flight, %d of them joins, %d processes below the '
+                'runs', sum(len(v) for c, v in by.items() if c.startswith('buildkit')), len(joins),
                 sum(1 for w in joins if w.reason == 'singleflight'),
                 sum(1 for r in runs for o in kin(rec, r) if o.kind == 'exec'))
     rc, out, err = live.run([live.wcbpf, 'report', tracer.folder])

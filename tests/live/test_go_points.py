@@ -30,8 +30,9 @@ DESCRIBE = '-e', 'main.(*inner).describe class=describe args="t ptr, prefix stri
 WAITS = {
     'mutex': ('lock', 'mutex', True), 'rwlock': ('lock', 'rwlock', True),
     'chan_receive': ('sync', 'chan_receive', True), 'chan_close': ('sync', 'chan_receive', True),
-    'chan_send': ('sync', 'chan_send', True), 'select': ('sync', 'chan_select', True), 'cond': ('sync', 'condvar', True),
-    'waitgroup': ('sync', 'waitgroup', True), 'sleep': ('sleep', 'sleep', False), 'network': ('io', None, False),
+    'chan_send': ('sync', 'chan_send', True), 'select': ('sync', 'chan_select', True),
+    'cond': ('sync', 'condvar', True), 'waitgroup': ('sync', 'waitgroup', True), 'sleep': ('sleep', 'sleep', False),
+    'network': ('io', None, False),
     'syscall': ('sleep', 'sleep', False),
 }
 
@@ -62,7 +63,8 @@ def values(rec, ops):
     same('spilled', ['1 %s spilled %s' % (i, i) for i in every])
     check({int(o.ident) % 2 for o in ops['panics'] if o.unwound} == {1}, 'panics: others were unwound')
     described = count_is(rec, 'describe', 2 * N)
-    check({o.ident for o in described} == {w + i for w in ('direct ', 'wrapped ') for i in every}, 'receivers of describe')
+    check({o.ident for o in described} == {w + i for w in ('direct ', 'wrapped ') for i in every},
+          'receivers of describe')
 
 
 def nesting(rec, ops):
@@ -74,7 +76,8 @@ def nesting(rec, ops):
     for o in sorted(ops['grows'], key=lambda o: o.start):
         up = op_above(rec, o)
         if up and up.cls == 'main.grows':
-            check(int(up.ident) == int(o.ident) + 1 and up.goid == o.goid, 'grows(%s) is below grows(%s)', o.ident, up.ident)
+            check(int(up.ident) == int(o.ident) + 1 and up.goid == o.goid, 'grows(%s) is below grows(%s)', o.ident,
+                  up.ident)
         depth[o.ident] = depth.get(o.ident, 0) + 1
     check(depth['500'] == 20 and depth['0'] == 40, 'grows: %s at the top, %s at the bottom', depth['500'], depth['0'])
     moved = [o for o in ops['migrates'] if o.tid]
@@ -92,7 +95,8 @@ def waits(live, rec):
             r'^wait kind=(\w+) goid=(\d+) waker=(\d+) start=(\d+) end=(\d+)', rec.out, re.M):
         reason, word, by_goroutine = WAITS[kind]
         goid, waker, start, end = int(goid), int(waker), int(start) - offset, int(end) - offset
-        inside = [w for w in rec.waits if w.goid == goid and w.start < end and w.end > start and w.end - w.start > 10000000]
+        inside = [w for w in rec.waits if w.goid == goid and w.start < end and w.end > start and
+                  w.end - w.start > 10000000]
         check(len(inside) == 1, '%s: %d waits of goroutine %d: %s', kind, len(inside), goid, inside[:3])
         w = inside[0]
         check(w.reason == reason and (not word or w.kind == word), '%s: reason %s, kind %s', kind, w.reason, w.kind)
@@ -110,8 +114,8 @@ def said(text):
 
 
 def points(live, path):
-    rec = probed(live, [path, str(N)], *[x for name, more in FUNCTIONS.items() for x in ('-e', 'main.%s %s' % (name, more))],
-                 *DESCRIBE, said=said)
+    options = [x for name, more in FUNCTIONS.items() for x in ('-e', 'main.%s %s' % (name, more))]
+    rec = probed(live, [path, str(N)], *options, *DESCRIBE, said=said)
     called = {name: int(n) for name, n in re.findall(r'^called (\w+) times=(\d+)', rec.out, re.M)}
     ops = counts(rec, called)
     values(rec, ops)
@@ -122,7 +126,8 @@ def points(live, path):
 
 TESTS = {name: lambda live, name=name: points(live, program(live, name, 'ops'))
          for name in ('points', 'points-pie', 'points-external', 'points-bare')}
-TESTS.update({'points-go' + v: lambda live, v=v: points(live, newer_program(live, 'points-stripped', v)) for v in NEWER})
+TESTS.update({'points-go' + version: lambda live, version=version: points(
+    live, newer_program(live, 'points-stripped', version)) for version in NEWER})
 
 
 def test_inlined_is_told(live):

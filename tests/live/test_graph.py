@@ -66,8 +66,10 @@ def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), o
 
 def machine_ops(ops):
     """As a tracer shows the same: below a process and its threads."""
-    with_threads = [(100, 'exec', 'engine', '55:1', '55:1', 0, 0, 95, 'ok'), (101, 'internal', 'engine', 'tid:55', '', 100, 0, 95, None),
-                    (102, 'exec_phase', 'engine', '', '', 100, 0, 95, None), (103, 'internal', 'engine', 'tid:57', '', 3, 2, 30, None)]
+    with_threads = [(100, 'exec', 'engine', '55:1', '55:1', 0, 0, 95, 'ok'),
+                    (101, 'internal', 'engine', 'tid:55', '', 100, 0, 95, None),
+                    (102, 'exec_phase', 'engine', '', '', 100, 0, 95, None),
+                    (103, 'internal', 'engine', 'tid:57', '', 3, 2, 30, None)]
     moved = {0: 101, 3: 103}
     return with_threads + [op[:5] + (moved.get(op[5], op[5]) if op[0] != 103 else op[5],) + op[6:] for op in ops]
 
@@ -96,7 +98,8 @@ FAULTS = {
     'ident': (dict(ops=changed(OPS, 8, 3, 'sha:w')), 'called otherwise: call Query.version'),
     'client': (dict(ops=changed(OPS, 8, 4, 's0')), 'called otherwise: call Query.version'),
     'kind': (dict(ops=changed(OPS, 8, 1, 'call_exec')), 'called otherwise: call Query.version'),
-    'parent': (dict(ops=changed(OPS, 8, 5, 1)), 'parent of call Query.version sha:v (s1): session_phase engine.session s1'),
+    'parent': (dict(ops=changed(OPS, 8, 5, 1)),
+               'parent of call Query.version sha:v (s1): session_phase engine.session s1'),
     'no parent': (dict(ops=changed(OPS, 4, 5, 0)), 'parent of call_exec Module.load'),
     'outcome': (dict(ops=changed(OPS, 3, 8, 'hit')), 'outcome of call Module.load sha:m (s1): joined, traced hit'),
     'no outcome': (dict(ops=changed(OPS, 4, 8, None)), 'outcome of call_exec'),
@@ -106,7 +109,8 @@ FAULTS = {
     'ends early': (dict(ops=changed(OPS, 8, 7, 59)), 'ends 1000.0 us too early'),
     'all late': (dict(off_us=200), 'begins 200.0 us too late'),
     'missing wait': (dict(waits=WAITS[1:]), 'missing: wait of call Module.load sha:m s0 for call_exec'),
-    'missing lock wait': (dict(waits=WAITS[:-1]), 'missing: wait of session_phase engine.session s0 s0 for cachelock:b'),
+    'missing lock wait': (dict(waits=WAITS[:-1]),
+                          'missing: wait of session_phase engine.session s0 s0 for cachelock:b'),
     'one of two': (dict(waits=WAITS[:3] + WAITS[4:]), 'for cachelock:a: 2, traced 1'),
     'missing lock wait that blocked': (dict(waits=WAITS[:-1], loaded=True, extra=[(1, 0, 'futex', 'sync', 60, 61)]),
                                        'for cachelock:b: 1, traced 0'),
@@ -117,14 +121,17 @@ FAULTS = {
     'wait without target': (dict(waits=changed(WAITS, 1, 1, 0)), 'for nothing known: 0, traced 1'),
     'other target': (dict(waits=changed(WAITS, 2, 1, 3)), 'missing: wait of call_exec Module.load sha:m s0 for exec'),
     'other waiter': (dict(waits=changed(WAITS, 5, 0, 2)), 'invented: wait of session_phase engine.session s1'),
-    'other resource': (dict(waits=changed(WAITS, 5, 2, 'cachelock:a')), 'missing: wait of session_phase engine.session s0'),
+    'other resource': (dict(waits=changed(WAITS, 5, 2, 'cachelock:a')),
+                       'missing: wait of session_phase engine.session s0'),
     'reason': (dict(waits=changed(WAITS, 1, 3, 'call_exec')), 'reason of the wait of call Module.load sha:m s1'),
     'reason of a target': (dict(waits=changed(WAITS, 2, 3, 'sync')), 'reason of the wait of call_exec'),
     'wait ends late': (dict(waits=changed(WAITS, 5, 5, 63)), 'for cachelock:b ends 2000.0 us too late'),
-    'a piece again': (dict(extra=[(4, 0, 'futex', 'sync', 5, 6)]), 'twice: a wait of call Module.load sha:m (s1) (sync)'),
+    'a piece again': (dict(extra=[(4, 0, 'futex', 'sync', 5, 6)]),
+                      'twice: a wait of call Module.load sha:m (s1) (sync)'),
     'missing link': (dict(links=()), 'missing: link from exec Container.exec sha:x s0 to process 77'),
     'link from elsewhere': (dict(links=((3, '77:100'),)), 'missing: link from exec Container.exec'),
-    'invented link': (dict(links=((6, '77:100'), (6, '78:100'))), 'invented: link from exec Container.exec sha:x s0 to process 78'),
+    'invented link': (dict(links=((6, '77:100'), (6, '78:100'))),
+                      'invented: link from exec Container.exec sha:x s0 to process 78'),
     'dropped': (dict(dropped=3), 'the traced dump has dropped 3 events'),
     'broken dump': (dict(waits=changed(WAITS, 1, 1, 999)), 'the traced dump: line'),
     'ambiguous record': (dict(truth_ops=OPS + [(10,) + OPS[8][1:]]), 'ambiguous: 2 times in the program\'s'),
@@ -134,22 +141,26 @@ FAULTS = {
 def test_equal_graphs_are_equal(live):
     ops = [op for op in OPS if op[0] != 8]
     woken = (1, 5, 'mmap', 'other', 28, 29)
-    for keys in (dict(), dict(off_us=50), dict(extra=[woken], wakers={woken: 5}), dict(links=((7, '77:123'),)), dict(extra=[(1, 0, 'x', 'sleep', 70, 71)])):
+    for keys in (dict(), dict(off_us=50), dict(extra=[woken], wakers={woken: 5}), dict(links=((7, '77:123'),)),
+                 dict(extra=[(1, 0, 'x', 'sleep', 70, 71)])):
         c = compared(live, ops=ops, truth_ops=ops, **keys)
         check(not c.differences, 'equal, but: %s', c.differences)
-        check((c.op_n, c.wait_n, c.link_n) == (8, 6, 1), 'compared %d ops, %d waits, %d links', c.op_n, c.wait_n, c.link_n)
+        check((c.op_n, c.wait_n, c.link_n) == (8, 6, 1), 'compared %d ops, %d waits, %d links', c.op_n, c.wait_n,
+              c.link_n)
     over = (9, 5, '', 'call_exec', 55, 56)
     for keys in (dict(waits=WAITS + [over]), dict(waits=WAITS + [(9, 0, '', 'call_exec', 55, 56)])):
         c = compared(live, ops=ops, truth_ops=ops, truth_waits=WAITS + [over], **keys)
         check(not c.differences, 'a wait for what was over before: %s', c.differences)
-    check(not compared(live, ops=ops, truth_ops=ops, waits=WAITS[:-1], loaded=True).differences, 'a lock that never blocked')
+    check(not compared(live, ops=ops, truth_ops=ops, waits=WAITS[:-1], loaded=True).differences,
+          'a lock that never blocked')
     check(graph.percentile(compared(live, ops=ops, truth_ops=ops, off_us=50).start_errors, 50) == 50 * US, 'figures')
 
 
 def test_each_fault_is_named(live):
     ops = [op for op in OPS if op[0] != 8]
     same = compared(live)
-    check(any('ambiguous' in d for d in same.differences), 'one call twice below one op is not unique: %s', same.differences)
+    check(any('ambiguous' in d for d in same.differences), 'one call twice below one op is not unique: %s',
+          same.differences)
     for name, (keys, text) in FAULTS.items():
         keys = dict(keys)
         truth = [op for op in keys.pop('truth_ops', OPS) if op[0] != 8]

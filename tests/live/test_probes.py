@@ -63,7 +63,8 @@ def counts_are_exact(live, how, functions, n):
     if not os.uname().machine == 'x86_64':
         functions = [f for f in functions if f not in ('loops_at_entry', 'jumps_away')]
     extra = [] if 'many_arguments' not in functions else [
-        '-e', 'program:many_arguments ident="{$arg1:s32} {$arg6:s32} {$arg8:s32}" outcome="error if $retval < 2000, ok"']
+        '-e', 'program:many_arguments ident="{$arg1:s32} {$arg6:s32} {$arg8:s32}" '
+        'outcome="error if $retval < 2000, ok"']
     rec = probed(live, argv, *options(f for f in functions if not extra or f != 'many_arguments'), *extra)
     times = {name: int(v) for name, v in re.findall(r'^called (\w+) times=(\d+)', rec.out, re.M)}
     for f in functions:
@@ -101,8 +102,8 @@ def short_lived(ops, most_ms):
 
 
 def test_exceptions(live):
-    rec = probed(live, live.work('throws 200'), '-e', 'program:shop::till::sell class=sell', '-e', 'program:shop::check class=check',
-                 '-e', 'program:shop::after class=after ident={$arg1:s32}')
+    rec = probed(live, live.work('throws 200'), '-e', 'program:shop::till::sell class=sell',
+                 '-e', 'program:shop::check class=check', '-e', 'program:shop::after class=after ident={$arg1:s32}')
     sells, checks = count_is(rec, 'sell', 201, unwound=100), count_is(rec, 'check', 200, unwound=100)
     afters = count_is(rec, 'after', 200)
     check(all(op_above(rec, o) in sells for o in checks), 'check() is not below sell()')
@@ -125,7 +126,8 @@ def test_cancelled_threads(live):
 
 
 def test_longjmp_and_recursion(live):
-    rec = probed(live, live.work('jumps'), *options(['enters', 'leaves', 'down', 'bottom', 'interrupted', 'in_handler']))
+    functions = ['enters', 'leaves', 'down', 'bottom', 'interrupted', 'in_handler']
+    rec = probed(live, live.work('jumps'), *options(functions))
     enters, leaves = count_is(rec, 'enters', 200, unwound=100), count_is(rec, 'leaves', 200, unwound=100)
     check(all(op_above(rec, o) in enters for o in leaves), 'leaves() is not below enters()')
     check(not any(op_above(rec, o) for o in enters), 'enters() lies below what was left')
@@ -186,7 +188,8 @@ def test_relative_path(live):
 def test_profile_errors_stop_it(live):
     with open(live.path('bad.profile'), 'w') as f:
         f.write('[op x]\nsymbol = plain\nkind = calls\n[op y]\nsimbol = plain\n')
-    rc, _, err = live.run([live.wcbpf, 'record', '-o', live.folder(), '--probes', live.path('bad.profile'), '--', 'true'])
+    rc, _, err = live.run([live.wcbpf, 'record', '-o', live.folder(), '--probes', live.path('bad.profile'), '--',
+                           'true'])
     check(rc == 125 and 'bad.profile:3' in err and 'bad.profile:5' in err, 'status %s: %s', rc, err)
 
 
@@ -265,7 +268,8 @@ def test_killed_tracer_leaves_nothing(live):
     check(live.wait(tracer, 10) == -signal.SIGKILL, 'not killed')
     live.nothing_left(before)
     check(uprobe_events() == events, 'uprobe_events: %s', uprobe_events())
-    check(live.wait(target, 30) == 0 and '4 sessions, 30 rounds' in live.text(target), 'the target: %s', target.returncode)
+    check(live.wait(target, 30) == 0 and '4 sessions, 30 rounds' in live.text(target), 'the target: %s',
+          target.returncode)
 
 
 def attached_again_and_again(live, argv, profile, env):
@@ -284,12 +288,13 @@ def attached_again_and_again(live, argv, profile, env):
 
 
 def test_attach_and_detach_c(live):
-    attached_again_and_again(live, live.work('engine-stripped'), os.path.join(PROFILES, 'engine-c.profile'), {'ENGINE_BURN': '2'})
+    attached_again_and_again(live, live.work('engine-stripped'), os.path.join(PROFILES, 'engine-c.profile'),
+                             {'ENGINE_BURN': '2'})
 
 
 def test_attach_and_detach_go(live):
-    attached_again_and_again(live, [program(live, 'engine-stripped', 'ops')], os.path.join(PROFILES, 'engine-go.profile'),
-                             {'ENGINE_BURN': '4', 'GOMAXPROCS': '4'})
+    attached_again_and_again(live, [program(live, 'engine-stripped', 'ops')],
+                             os.path.join(PROFILES, 'engine-go.profile'), {'ENGINE_BURN': '4', 'GOMAXPROCS': '4'})
 
 
 def test_budget_detaches_the_hottest(live):

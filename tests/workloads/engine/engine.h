@@ -27,7 +27,8 @@ struct latch {
 	int status;
 	bool done;
 };
-#define LATCH_INIT {.mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER, .joined = PTHREAD_COND_INITIALIZER}
+#define LATCH_INIT \
+	{ .mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER, .joined = PTHREAD_COND_INITIALIZER }
 
 struct session {
 	const char *id;

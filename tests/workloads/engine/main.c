@@ -217,7 +217,9 @@ static int version_resolve(struct execution *x)
 
 /* ---- sessions ---- */
 
-void engine_serve_query(struct session *s, const char *name, void (*query)(struct session *, unsigned int), unsigned int round);
+typedef void query_fn(struct session *s, unsigned int round);
+
+void engine_serve_query(struct session *s, const char *name, query_fn *query, unsigned int round);
 void engine_serve_session(struct session *s);
 
 static void query_load(struct session *s, unsigned int round)
@@ -277,7 +279,7 @@ static void query_export(struct session *s, unsigned int round)
 	}
 }
 
-void engine_serve_query(struct session *s, const char *name, void (*query)(struct session *, unsigned int), unsigned int round)
+void engine_serve_query(struct session *s, const char *name, query_fn *query, unsigned int round)
 {
 	rec_op op = rec_begin("session_phase", "engine.query", name, s->id);
 
@@ -287,7 +289,7 @@ void engine_serve_query(struct session *s, const char *name, void (*query)(struc
 
 static const struct {
 	const char *name;
-	void (*run)(struct session *, unsigned int);
+	query_fn *run;
 } queries[] = {{"load", query_load}, {"build", query_build}, {"export", query_export}};
 
 void engine_serve_session(struct session *s)

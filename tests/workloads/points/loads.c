@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-/* loads LIBRARY MS: loads a library, waits MS ms, calls its function 100 times, and once more after loading it again. */
+/* loads LIBRARY MS: twice loads a library, waits MS ms, calls its function 100 times and unloads it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
