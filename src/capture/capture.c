@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -112,10 +113,11 @@ static void tables_open(struct capture *c)
 
 void capture_pretend(struct capture *c, const char *path)
 {
+	_cleanup_(freep) char *whole = realpath(path, NULL); /* as the kernel will show it */
 	struct stat st;
 
-	if (!stat(path, &st))
-		proc_maps_add(c->maps, (uint32_t)getpid(), 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, path);
+	if (whole && !stat(whole, &st))
+		proc_maps_add(c->maps, (uint32_t)getpid(), 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, whole);
 }
 
 /*

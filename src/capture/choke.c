@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "assemble/assemble.h"
@@ -253,9 +252,19 @@ static bool interpreter_of(const char *path, char *ret, size_t size)
 	return *word && snprintf(ret, size, "%s", word) < (int)size;
 }
 
+/* What nearly every program maps; of our other libraries it is not likely. */
+static bool is_shared(const char *path)
+{
+	static const char *const names[] = { "ld-linux", "libc.", "libc-", "libm.", "libpthread", "libdl.", "librt." };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 struct expecting {
-	struct capture *c;
-	uint32_t pid;
 	const char *program;
 	const struct proc_file *files[64];
 	size_t n;
@@ -265,7 +274,8 @@ static int file_expect(void *arg, const struct proc_mapping *map)
 {
 	struct expecting *e = arg;
 
-	if (map->file && e->n < sizeof(e->files) / sizeof(e->files[0]))
+	if (map->file && (is_shared(map->file->path) || (e->program && !strcmp(map->file->path, e->program))) &&
+	    e->n < sizeof(e->files) / sizeof(e->files[0]))
 		e->files[e->n++] = map->file;
 	return 0;
 }
@@ -276,18 +286,19 @@ static int file_expect(void *arg, const struct proc_mapping *map)
  */
 static void command_expect(struct capture *c)
 {
-	struct expecting e = { .c = c, .pid = c->options.ids[0], .program = c->options.program };
+	_cleanup_(freep) char *program = c->options.program ? realpath(c->options.program, NULL) : NULL;
+	_cleanup_(freep) char *interpreter = NULL;
+	struct expecting e = { .program = program };
 	uint32_t self = (uint32_t)getpid();
-	char interpreter[256];
-	struct stat st;
+	char word[256];
 
-	if (e.program && interpreter_of(e.program, interpreter, sizeof(interpreter)) && !stat(interpreter, &st)) {
+	if (program && interpreter_of(program, word, sizeof(word)) && (interpreter = realpath(word, NULL))) {
 		capture_pretend(c, interpreter);
 		e.program = interpreter;
 	}
 	proc_maps_each(c->maps, self, UINT64_MAX - 1, file_expect, &e);
 	for (size_t i = 0; i < e.n; i++)
-		probing_expect(c->probing, e.pid, e.files[i], e.program && !strcmp(e.files[i]->path, e.program));
+		probing_expect(c->probing, c->options.ids[0], e.files[i], e.program && !strcmp(e.files[i]->path, e.program));
 }
 
 int choke_prepare(struct capture *c)
