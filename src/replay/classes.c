@@ -6,6 +6,7 @@
 #include "replay/classes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,8 +86,9 @@ static int member_add(struct builder *b, uint32_t class, uint32_t tag, float sha
 		e->c.delay_ns += ns;
 		e->c.count += t->count;
 	} else {
+		/* Of n samples a share s has a standard error of sqrt(s (1 - s) / n); variances add up. */
 		e->c.cpu_ns += ns;
-		e->samples += (uint64_t)((double)t->samples * (double)share + 0.5);
+		e->sd_ns += (double)t->ns * (double)t->ns * (double)share * (1 - (double)share) / (double)(t->samples + 1);
 	}
 	return 0;
 }
@@ -259,6 +261,7 @@ void classes_path(struct replay *r, const double *tag_ns)
 		}
 		e->c.path_cpu_ns = (uint64_t)cpu_ns;
 		e->c.path_delay_ns = (uint64_t)delay_ns;
+		e->sd_ns = sqrt(e->sd_ns) * (e->c.cpu_ns ? cpu_ns / (double)e->c.cpu_ns : 0);
 	}
 	if (r->class_n)
 		qsort(r->classes, r->class_n, sizeof(*r->classes), by_weight);

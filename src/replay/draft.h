@@ -25,6 +25,7 @@ struct item {
 	uint32_t strand;
 	uint8_t what; /* enum point_what */
 	uint8_t order; /* among those of one moment */
+	uint8_t op_kind; /* of OP_BEGIN, whose object is the op's class */
 	uint32_t object, ref;
 };
 
@@ -39,6 +40,7 @@ struct draft {
 	const struct model *m;
 	uint32_t *waits;     /* model waits by strand, each in time order */
 	size_t *wait_first;  /* by strand, strand_n + 1 */
+	uint32_t *site;	     /* by place in waits: user stack with which it waits; 0: preempted, no stack */
 	uint8_t *use;	     /* by model wait: enum wait_use */
 	uint32_t *token;     /* by model wait: NONE or what it waits for */
 	uint32_t *lock;	     /* by model wait: NONE or lock */
@@ -72,6 +74,8 @@ int draft_runqueues(struct draft *d);
 int draft_gather(struct draft *d);
 /* holds.c: locks and who held them when. */
 int draft_holds(struct draft *d);
+/* holds.c, when own_runq_ns is known too: what handing a lock over takes. */
+int draft_latencies(struct draft *d);
 /* items.c: signals, ops and holds at their moments. */
 int draft_items(struct draft *d);
 /* order.c: runs. */
@@ -82,6 +86,18 @@ int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret);
 int draft_item_add(struct draft *d, const struct item *item);
 #define ITEM_GAP (1u << 31)
 int draft_gap_add(struct draft *d, uint32_t strand, int64_t from_ns, int64_t to_ns, uint32_t token);
+
+/*
+ * Waits are met in the order of strands and lie in the order of time: each is a
+ * miss of the cache unless it was asked for some time before.
+ */
+static inline void wait_prefetch(const struct model *m, const uint32_t *waits, size_t i, size_t n)
+{
+	const struct model_wait *w = i + 8 < n ? &m->waits[waits[i + 8]] : &m->waits[0];
+
+	__builtin_prefetch(w);
+	__builtin_prefetch((const char *)w + sizeof(*w) - 1);
+}
 
 /* The strand of a wait: its thread's, else its op's; NONE. */
 static inline uint32_t wait_strand(const struct replay *r, const struct model_wait *w)

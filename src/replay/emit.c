@@ -42,8 +42,12 @@ struct emitter {
 	uint32_t strand_key, op_key, own_n;
 	uint64_t *ident_ns; /* by string: blocked time of delays that wait for it */
 	uint64_t blocked_ns;
-	uint32_t *held, *ops; /* locks and ops it is in, innermost last */
+	uint32_t *held; /* locks that it has, innermost last */
+	struct emit_op {
+		uint32_t op, op_key;
+	} *ops;		/* that it is in, innermost last */
 	size_t held_n, held_cap, op_n, op_cap;
+	uint32_t frame_key; /* op_key in none of them */
 };
 
 static void emitter_done(struct emitter *e)
@@ -298,8 +302,11 @@ static int wait_emit(struct emitter *e, uint32_t wait, int64_t start_ns)
 	return err;
 }
 
+/* What an end of computing looks like; only samples make a difference of it. */
 static uint32_t item_end(const struct emitter *e, const struct item *x)
 {
+	if (!e->samples.first[e->d->r->strand_n])
+		return 0;
 	switch (x->what) {
 	case POINT_OP_BEGIN:
 	case POINT_OP_END:
@@ -314,22 +321,24 @@ static uint32_t item_end(const struct emitter *e, const struct item *x)
 
 static int op_change(struct emitter *e, const struct item *x)
 {
-	const struct strand *s = &e->d->r->strands[e->s];
+	uint32_t comm_id = e->d->m->threads[e->d->r->strands[e->s].thread].comm_id, key;
 
 	if (x->what == POINT_OP_BEGIN) {
-		if (VEC_RESERVE(e->ops, e->op_cap, e->op_n + 1) < 0)
+		if (tags_op_key(&e->tags, x->op_kind, x->object ? x->object : comm_id, &key) < 0 ||
+		    VEC_RESERVE(e->ops, e->op_cap, e->op_n + 1) < 0)
 			return -ENOMEM;
-		e->ops[e->op_n++] = x->ref;
+		e->ops[e->op_n++] = (struct emit_op){ .op = x->ref, .op_key = key };
 	} else {
 		for (size_t i = e->op_n; i-- > 0;) {
-			if (e->ops[i] != x->ref)
+			if (e->ops[i].op != x->ref)
 				continue;
 			memmove(&e->ops[i], &e->ops[i + 1], (e->op_n - i - 1) * sizeof(*e->ops));
 			e->op_n--;
 			break;
 		}
 	}
-	return tags_op_key(&e->tags, e->op_n ? e->ops[e->op_n - 1] : s->op, e->d->m->threads[s->thread].comm_id, &e->op_key);
+	e->op_key = e->op_n ? e->ops[e->op_n - 1].op_key : e->frame_key;
+	return 0;
 }
 
 static int item_emit(struct emitter *e, const struct item *x)
@@ -376,6 +385,17 @@ static bool is_before(const struct item *x, int64_t start_ns, int64_t end_ns)
 	return x->at_ns <= start_ns || (x->at_ns < end_ns && x->at_ns - start_ns < end_ns - x->at_ns);
 }
 
+/* With what is known of it. */
+static void waits_prefetch(const struct draft *d, size_t i, size_t n)
+{
+	uint32_t ahead = i + 8 < n ? d->waits[i + 8] : 0;
+
+	wait_prefetch(d->m, d->waits, i, n);
+	__builtin_prefetch(&d->token[ahead]);
+	__builtin_prefetch(&d->lock[ahead]);
+	__builtin_prefetch(&d->own_runq_ns[ahead]);
+}
+
 static int strand_follow(struct emitter *e)
 {
 	struct draft *d = e->d;
@@ -388,6 +408,7 @@ static int strand_follow(struct emitter *e)
 		const struct model_wait *w = &d->m->waits[wait];
 		int64_t start_ns = merged_ns >= 0 ? merged_ns : w->start_ns;
 
+		waits_prefetch(d, i, d->wait_first[e->s + 1]);
 		if (d->use[wait] == USE_SKIP || d->use[wait] == USE_OPEN)
 			continue;
 		while (item < item_end_at && is_before(&d->items[item], start_ns, w->end_ns) && err == 0)
@@ -412,6 +433,17 @@ static int strand_follow(struct emitter *e)
 	return err;
 }
 
+/* What a strand's time belongs to outside of any op that happens on it. */
+static int frame_key(struct emitter *e, const struct strand *x)
+{
+	const struct model_op *o = x->op && x->op < e->d->m->op_n ? &e->d->m->ops[x->op] : NULL;
+	uint32_t comm_id = e->d->m->threads[x->thread].comm_id;
+	int err = tags_op_key(&e->tags, o ? o->kind : OP_INTERNAL, o && o->class_id ? o->class_id : comm_id, &e->frame_key);
+
+	e->op_key = e->frame_key;
+	return err;
+}
+
 static int strand_emit(struct emitter *e, uint32_t s)
 {
 	struct replay *r = e->d->r;
@@ -427,7 +459,7 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	e->sample_at = e->samples.first[s];
 	piece_begin(e, END_EDGE);
 	if (tags_strand_key(&e->tags, x, &x->key) < 0 ||
-	    tags_op_key(&e->tags, x->op, e->d->m->threads[x->thread].comm_id, &e->op_key) < 0)
+	    frame_key(e, x) < 0)
 		return -ENOMEM;
 	e->strand_key = x->key;
 	err = strand_follow(e);

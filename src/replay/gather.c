@@ -22,6 +22,8 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
+/* A thread is joined when its number is cleared, and gone somewhat later: it still has to leave its CPU. */
+#define DEATH_NS 1000000
 /* One wake-up call wakes all; that takes a while if they are many. */
 #define GENERATION_NS 1000000
 
@@ -165,7 +167,7 @@ static uint32_t join_for(const struct draft *d, const struct waits_list *joins, 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (wait_wake_ns(&d->m->waits[joins->v[middle]]) < child->end_ns)
+		if (wait_wake_ns(&d->m->waits[joins->v[middle]]) + DEATH_NS < child->end_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -179,10 +181,13 @@ static uint32_t join_for(const struct draft *d, const struct waits_list *joins, 
 	return 0;
 }
 
-static int end_signal_add(struct draft *d, uint32_t child, uint32_t token)
+/* by_ns: when the child's end had an effect at the latest. */
+static int end_signal_add(struct draft *d, uint32_t child, int64_t by_ns, uint32_t token)
 {
+	int64_t end_ns = d->r->strands[child].end_ns;
+
 	d->r->token_need[token]++;
-	return draft_item_add(d, &(struct item){ .at_ns = d->r->strands[child].end_ns, .strand = child,
+	return draft_item_add(d, &(struct item){ .at_ns = end_ns < by_ns ? end_ns : by_ns, .strand = child,
 						 .what = POINT_SIGNAL, .object = token });
 }
 
@@ -191,7 +196,7 @@ static int unseen_join_add(struct draft *d, uint32_t parent, uint32_t child, uin
 {
 	const struct strand *p = &d->r->strands[parent], *c = &d->r->strands[child];
 
-	if (p->open || c->end_ns > p->end_ns)
+	if (p->open || c->end_ns > p->end_ns + DEATH_NS)
 		return 0;
 	if (*token == NONE) {
 		if (draft_token_add(d, NONE, token) < 0 ||
@@ -199,7 +204,7 @@ static int unseen_join_add(struct draft *d, uint32_t parent, uint32_t child, uin
 						      .order = UINT8_MAX, .object = *token }) < 0)
 			return -ENOMEM;
 	}
-	return end_signal_add(d, child, *token);
+	return end_signal_add(d, child, p->end_ns, *token);
 }
 
 /* A parent's children follow each other in `children`. */
@@ -218,7 +223,7 @@ static int children_gather(struct draft *d, const struct family *f, uint32_t par
 		if (child->open || f->joined[children[i]])
 			continue;
 		wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
-		if ((wait ? end_signal_add(d, children[i], d->token[wait]) :
+		if ((wait ? end_signal_add(d, children[i], wait_wake_ns(&d->m->waits[wait]), d->token[wait]) :
 			    unseen_join_add(d, parent, children[i], &at_end)) < 0)
 			return -ENOMEM;
 	}

@@ -235,9 +235,8 @@ static int members_mark(struct builder *b)
 	for (size_t s = 0; s < r->strand_n; s++) {
 		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 			const struct model_wait *w = &d->m->waits[d->waits[i]];
-			uint32_t site = sites_of_wait(d, d->waits[i]);
 
-			for (uint32_t k = sites_first_lock(&b->sites, site); k != NONE; k = b->sites.locks[k].next) {
+			for (uint32_t k = sites_first_lock(&b->sites, d->site[i]); k != NONE; k = b->sites.locks[k].next) {
 				uint32_t lock = b->sites.locks[k].lock;
 
 				if (d->lock[d->waits[i]] != lock &&
@@ -277,9 +276,7 @@ static int64_t stranger_at(const struct builder *b, const struct growing *g, int
 
 	for (size_t i = sites_wait_at(d, g->h.strand, g->last_ns);
 	     i < d->wait_first[g->h.strand + 1] && d->m->waits[d->waits[i]].start_ns < limit_ns; i++) {
-		uint32_t site = sites_of_wait(d, d->waits[i]);
-
-		if (site && !sites_is_member(&b->sites, g->h.lock, site))
+		if (d->site[i] && !sites_is_member(&b->sites, g->h.lock, d->site[i]))
 			return d->m->waits[d->waits[i]].start_ns;
 	}
 	return limit_ns;
@@ -414,30 +411,10 @@ static void overlaps_cut(struct replay *r, struct lock *lock, uint32_t full_n)
 	lock->simulated = full_n && overlap_ns * 20 <= hold_ns;
 }
 
-static int latency_find(const struct draft *d, struct lock *lock, uint32_t index, int64_t *room)
-{
-	size_t n = 0;
-
-	for (size_t i = lock->first_hold; i < lock->first_hold + lock->hold_n; i++) {
-		const struct model_wait *w = &d->m->waits[d->r->holds[i].wait];
-
-		if (d->r->holds[i].wait && d->lock[d->r->holds[i].wait] == index)
-			room[n++] = w->end_ns - wait_wake_ns(w) - d->own_runq_ns[d->r->holds[i].wait];
-	}
-	if (!n)
-		return 0;
-	qsort(room, n, sizeof(*room), by_ns);
-	lock->latency_ns = max_ns(room[n / 2], 0);
-	return 0;
-}
-
-static int locks_settle(struct builder *b)
+static void locks_settle(struct builder *b)
 {
 	struct replay *r = b->d->r;
-	_cleanup_(freep) int64_t *room = calloc(r->hold_n + 1, sizeof(*room));
 
-	if (!room)
-		return -ENOMEM;
 	if (r->hold_n)
 		qsort(r->holds, r->hold_n, sizeof(*r->holds), by_lock_time);
 	for (size_t i = 0, next; i < r->hold_n; i = next) {
@@ -448,14 +425,11 @@ static int locks_settle(struct builder *b)
 		lock->first_hold = i;
 		lock->hold_n = next - i;
 		overlaps_cut(r, lock, b->sites.habits[r->holds[i].lock].full_n);
-		if (latency_find(b->d, lock, r->holds[i].lock, room) < 0)
-			return -ENOMEM;
 	}
 	for (size_t i = 0; i < r->hold_n; i++) {
 		r->facts.hold_n++;
 		r->facts.inferred_hold_n += r->holds[i].inferred;
 	}
-	return 0;
 }
 
 int draft_holds(struct draft *d)
@@ -470,5 +444,36 @@ int draft_holds(struct draft *d)
 		return -ENOMEM;
 	if (b.marks.n)
 		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
-	return holds_make(&b) < 0 || locks_settle(&b) < 0 ? -ENOMEM : 0;
+	if (holds_make(&b) < 0)
+		return -ENOMEM;
+	locks_settle(&b);
+	return 0;
+}
+
+/* Usually, from a release to the woken's running; what the target's own threads on the CPUs add is found again. */
+static void latency_find(const struct draft *d, struct lock *lock, int64_t *room)
+{
+	size_t n = 0;
+
+	for (size_t i = lock->first_hold; i < lock->first_hold + lock->hold_n; i++) {
+		uint32_t wait = d->r->holds[i].wait;
+
+		if (wait)
+			room[n++] = d->m->waits[wait].end_ns - wait_wake_ns(&d->m->waits[wait]) - d->own_runq_ns[wait];
+	}
+	if (!n)
+		return;
+	qsort(room, n, sizeof(*room), by_ns);
+	lock->latency_ns = max_ns(room[n / 2], 0);
+}
+
+int draft_latencies(struct draft *d)
+{
+	_cleanup_(freep) int64_t *room = calloc(d->r->hold_n + 1, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->r->lock_n; i++)
+		latency_find(d, &d->r->locks[i], room);
+	return 0;
 }

@@ -60,7 +60,8 @@ static int ops_items(struct draft *d)
 
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
-		struct item x = { .at_ns = o->start_ns, .what = POINT_OP_BEGIN, .order = ORDER_BEGIN, .ref = (uint32_t)i };
+		struct item x = { .at_ns = o->start_ns, .what = POINT_OP_BEGIN, .order = ORDER_BEGIN, .ref = (uint32_t)i,
+				  .object = o->class_id, .op_kind = o->kind };
 
 		x.strand = d->r->strand_of_op[i];
 		if (d->frame[i] || o->end_ns <= o->start_ns || x.strand == NONE)

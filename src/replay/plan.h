@@ -119,7 +119,7 @@ struct class_entry {
 	struct replay_class c;
 	size_t first, n; /* of shares */
 	uint32_t lock;	 /* of REPLAY_CLASS_LOCK, else NONE */
-	uint64_t samples;
+	double sd_ns;	 /* standard error of its time on the CPU, for having few samples */
 };
 
 struct replay {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "replay/classes.h"
+#include "replay/crew.h"
 #include "replay/e2.h"
 #include "replay/path.h"
 #include "replay/wcprof.h"
@@ -14,6 +15,7 @@ void draft_done(struct draft *d)
 	free(d->waits);
 	free(d->wait_first);
 	free(d->use);
+	free(d->site);
 	free(d->token);
 	free(d->lock);
 	free(d->items);
@@ -149,13 +151,12 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 	return unknown_ns * 100 <= r->facts.makespan_ns;
 }
 
-static int baselines_find(struct replay *r)
+static int recorded_find(struct replay *r)
 {
 	static const struct weights unchanged;
 	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
 	_cleanup_(path_done) struct path path = { 0 };
 	_cleanup_(freep) double *tag_ns = calloc(r->tag_n + 1, sizeof(*tag_ns));
-	struct e2_result two;
 	int e;
 
 	if (!tag_ns)
@@ -166,18 +167,47 @@ static int baselines_find(struct replay *r)
 	if (e < 0)
 		return e;
 	r->facts.e1_ns = d.makespan_ns;
-	e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
-	if (e == 0)
-		e = wcprof_run(r, &(struct replay_scenario){ 0 }, &r->facts.wcprof_ns);
-	if (e < 0)
-		return e;
-	r->facts.e2_ns = two.makespan_ns;
-	r->facts.forced_n = two.forced_n;
 	path_tags(r, &path, &unchanged, tag_ns);
 	classes_path(r, tag_ns);
 	if (!path_is_explained(r, &path))
 		r->facts.missing |= REPLAY_WAKERS_UNKNOWN;
 	return 0;
+}
+
+/* What each engine makes of the unchanged recording; none of them looks at what another writes. */
+static int baseline_find(void *arg, size_t i)
+{
+	struct replay *r = arg;
+	struct e2_result two;
+	int e;
+
+	switch (i) {
+	case 0:
+		e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
+		if (e == 0) {
+			r->facts.e2_ns = two.makespan_ns;
+			r->facts.forced_n = two.forced_n;
+		}
+		return e;
+	case 1:
+		return recorded_find(r);
+	default:
+		return wcprof_run(r, &(struct replay_scenario){ 0 }, &r->facts.wcprof_ns);
+	}
+}
+
+/* Two things that read the same and write each its own. */
+static int draft_half(void *arg, size_t i)
+{
+	struct draft *d = arg;
+	int e;
+
+	if (i == 0)
+		return draft_runqueues(d);
+	e = draft_gather(d);
+	if (e == 0)
+		e = draft_holds(d);
+	return e == 0 ? draft_items(d) : e;
 }
 
 static int compile(struct replay *r, struct draft *d, struct emit_samples *samples)
@@ -189,13 +219,9 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 	if (e == 0)
 		e = draft_waits(d);
 	if (e == 0)
-		e = draft_runqueues(d);
+		e = crew_run(2, draft_half, d);
 	if (e == 0)
-		e = draft_gather(d);
-	if (e == 0)
-		e = draft_holds(d);
-	if (e == 0)
-		e = draft_items(d);
+		e = draft_latencies(d);
 	if (e == 0)
 		e = emit_samples_init(d, samples);
 	if (e == 0)
@@ -229,7 +255,7 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 	missing_find(r);
 	r->facts.strand_n = (uint32_t)r->strand_n;
 	r->facts.point_n = r->points.n;
-	e = baselines_find(r);
+	e = crew_run(3, baseline_find, r);
 	if (e < 0)
 		return e;
 	*ret = TAKE_PTR(r);

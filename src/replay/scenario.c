@@ -104,21 +104,12 @@ static int64_t saving_of(const struct replay *r, int64_t base_ns, int64_t ns)
 	return llround((double)(base_ns - ns) / (double)base_ns * (double)r->facts.makespan_ns);
 }
 
-/* Does the share of the class on the CPU hang on too few samples? Standard error of a share p of n samples: sqrt(p(1-p)/n). */
+/* Does the share of the class on the CPU hang on too few samples? */
 static bool samples_are_few(const struct replay *r, const struct replay_change *c)
 {
-	const struct class_entry *e;
-	double cpu_ns;
-
 	if (!needs_class(c->what) || c->what == REPLAY_DELAY || c->what == REPLAY_NO_LOCK)
 		return false;
-	e = &r->classes[c->class];
-	cpu_ns = (double)(e->c.path_cpu_ns ? e->c.path_cpu_ns : 0);
-	if (e->c.kind != REPLAY_CLASS_FUNCTION || cpu_ns <= 0)
-		return false;
-	if (!e->samples)
-		return cpu_ns > APART_MAX * (double)r->facts.makespan_ns;
-	return cpu_ns * (1 - c->factor) / sqrt((double)e->samples) > APART_MAX * (double)r->facts.makespan_ns;
+	return r->classes[c->class].sd_ns * fabs(1 - c->factor) > APART_MAX * (double)r->facts.makespan_ns;
 }
 
 static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, const struct replay_outcome *o)

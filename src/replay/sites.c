@@ -42,15 +42,6 @@ static uint64_t key_of(uint32_t lock, uint32_t site)
 	return (uint64_t)lock << 32 | site;
 }
 
-uint32_t sites_of_wait(const struct draft *d, uint32_t wait)
-{
-	const struct model_row *row = &d->m->rows[d->m->waits[wait].row];
-
-	if (d->use[wait] == USE_SKIP || row->reason == REASON_CPU || row->ustack >= d->m->stack_n)
-		return 0;
-	return row->ustack;
-}
-
 size_t sites_wait_at(const struct draft *d, uint32_t strand, int64_t ns)
 {
 	return waits_find(d->r, d->waits, d->wait_first, strand, ns);
@@ -84,7 +75,7 @@ static int insides_see(struct learner *l)
 
 		for (size_t k = sites_wait_at(d, h->strand, h->from_ns);
 		     k < d->wait_first[h->strand + 1] && d->m->waits[d->waits[k]].end_ns <= h->to_ns; k++) {
-			uint32_t site = sites_of_wait(d, d->waits[k]);
+			uint32_t site = d->site[k];
 
 			if (site && d->lock[d->waits[k]] != h->lock && site_see(l, h->lock, site) < 0)
 				return -ENOMEM;
@@ -115,13 +106,12 @@ static void conflicts_see(struct learner *l)
 	const struct draft *d = l->d;
 	const struct replay *r = d->r;
 
-	for (size_t s = 0; s < r->strand_n; s++) {
+	for (size_t s = 0; s < r->strand_n && l->site_n; s++) {
 		for (size_t k = d->wait_first[s]; k < d->wait_first[s + 1]; k++) {
 			const struct model_wait *w = &d->m->waits[d->waits[k]];
-			uint32_t site = sites_of_wait(d, d->waits[k]);
 			uint64_t i;
 
-			if (!site || !map_get(l->of_site, site, &i))
+			if (!d->site[k] || !map_get(l->of_site, d->site[k], &i))
 				continue;
 			for (; i != NONE; i = l->sites[i].next) {
 				const struct hold *h = hold_at(l, l->sites[i].lock, w->start_ns + (w->end_ns - w->start_ns) / 2);
@@ -180,7 +170,7 @@ static void habits_learn(const struct draft *d, const struct sites *s, const str
 		length[i] = h->to_ns - h->from_ns;
 		for (size_t k = sites_wait_at(d, h->strand, h->from_ns);
 		     k < d->wait_first[h->strand + 1] && d->m->waits[d->waits[k]].end_ns <= h->to_ns; k++) {
-			if (!sites_is_member(s, h->lock, sites_of_wait(d, d->waits[k])))
+			if (!sites_is_member(s, h->lock, d->site[k]))
 				continue;
 			count[i]++;
 			first_ns = first_ns < 0 ? d->m->waits[d->waits[k]].start_ns : first_ns;

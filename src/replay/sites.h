@@ -32,8 +32,6 @@ struct sites {
 /* full: stretches with both ends seen, sorted by lock and time. 0, -ENOMEM. */
 int sites_learn(const struct draft *d, const struct hold *full, size_t n, struct sites *ret);
 void sites_done(struct sites *s);
-/* The user stack that makes a wait's site; 0: it has none (preempted, no stack). */
-uint32_t sites_of_wait(const struct draft *d, uint32_t wait);
 /* The first of `locks` that a site is a member of, NONE. */
 uint32_t sites_first_lock(const struct sites *s, uint32_t site);
 bool sites_is_member(const struct sites *s, uint32_t lock, uint32_t site);

@@ -40,7 +40,10 @@ static int strand_stretches(struct builder *b, const struct replay *r, uint32_t 
 
 	for (size_t i = 0; i < n; i++) {
 		const struct model_wait *w = &r->m->waits[waits[i]];
-		bool same = !cpu || !w->cpu_from || cpu == w->cpu_from;
+		bool same;
+
+		wait_prefetch(r->m, waits, i, n);
+		same = !cpu || !w->cpu_from || cpu == w->cpu_from;
 
 		if (same && stretch_add(b, s, cpu ? cpu : w->cpu_from, cursor_ns, w->start_ns) < 0)
 			return -ENOMEM;

@@ -64,11 +64,10 @@ int tags_intern(struct tags *t, const struct tag *key, uint32_t *ret)
 	return 0;
 }
 
-int tags_op_key(struct tags *t, uint32_t op, uint32_t comm_id, uint32_t *ret)
+int tags_op_key(struct tags *t, uint8_t kind, uint32_t class_id, uint32_t *ret)
 {
 	struct replay *r = t->r;
-	const struct model_op *o = op && op < r->m->op_n ? &r->m->ops[op] : NULL;
-	struct op_key k = { .class_id = o && o->class_id ? o->class_id : comm_id, .kind = o ? o->kind : OP_INTERNAL };
+	struct op_key k = { .class_id = class_id, .kind = kind };
 	uint64_t key = (uint64_t)k.kind << 32 | k.class_id, at;
 
 	if (!map_get(t->op_keys, key, &at)) {

@@ -13,6 +13,6 @@ int tags_init(struct tags *t, struct replay *r); /* 0, -ENOMEM */
 void tags_done(struct tags *t);
 /* The tag that equals key in all that is no sum. 0, -ENOMEM. */
 int tags_intern(struct tags *t, const struct tag *key, uint32_t *ret);
-/* By kind and class of an op (0: none), or the thread's name where it has no class. 0, -ENOMEM. */
-int tags_op_key(struct tags *t, uint32_t op, uint32_t comm_id, uint32_t *ret);
+/* By kind and class of an op; class_id is the thread's name where it has no class. 0, -ENOMEM. */
+int tags_op_key(struct tags *t, uint8_t kind, uint32_t class_id, uint32_t *ret);
 int tags_strand_key(struct tags *t, const struct strand *s, uint32_t *ret);

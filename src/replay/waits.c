@@ -50,6 +50,7 @@ static int by_start(const void *a, const void *b, void *arg)
 static void strand_waits_sort(const struct model *m, uint32_t *waits, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
+		wait_prefetch(m, waits, i, n);
 		if (by_start(&waits[i - 1], &waits[i], m->waits) > 0) {
 			qsort_r(waits, n, sizeof(*waits), by_start, m->waits);
 			return;
@@ -194,6 +195,8 @@ static void retries_merge(struct draft *d, size_t from, size_t to)
 	for (size_t i = to; i-- > from;) {
 		uint32_t wait = d->waits[i];
 
+		if (i >= from + 8)
+			__builtin_prefetch(&m->waits[d->waits[i - 8]]);
 		if (d->use[wait] == USE_SKIP)
 			continue;
 		/* What is merged with one that is a delay stays a delay by itself: a time limit that paces a loop. */
@@ -216,12 +219,16 @@ static void strand_waits_use(struct draft *d, uint32_t s)
 	for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 		const struct model_wait *w = &m->waits[d->waits[i]];
 		int64_t end_ns = w->end_ns < x->end_ns ? w->end_ns : x->end_ns;
+		const struct model_row *row = &m->rows[w->row < m->row_n ? w->row : 0];
 		enum wait_use use = w->row < m->row_n ? wait_use_of(d, x, w, i == d->wait_first[s]) : USE_SKIP;
 
+		wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
+		d->site[i] = row->reason == REASON_CPU || row->ustack >= m->stack_n ? 0 : row->ustack;
 		/* One of no length is none the less for somebody: who started a thread matters even if it ran at once. */
 		if (use == USE_SKIP || end_ns < cursor_ns || (end_ns == cursor_ns && w->start_ns < cursor_ns) ||
 		    w->start_ns > x->end_ns) {
 			d->use[d->waits[i]] = USE_SKIP;
+			d->site[i] = 0;
 			continue;
 		}
 		d->use[d->waits[i]] = (uint8_t)use;
@@ -377,6 +384,9 @@ int draft_waits(struct draft *d)
 	d->lock = malloc(m->wait_n * sizeof(*d->lock));
 	if (!d->use || !d->token || !d->lock || execs_find(d) < 0 || waits_by_strand(d->r, &d->waits, &d->wait_first) < 0)
 		return -ENOMEM;
+	d->site = calloc(d->wait_first[d->r->strand_n] + 1, sizeof(*d->site));
+	if (!d->site)
+		return -ENOMEM;
 	memset(d->token, 0xff, m->wait_n * sizeof(*d->token));
 	memset(d->lock, 0xff, m->wait_n * sizeof(*d->lock));
 	timer_offset_find(d);
@@ -385,6 +395,7 @@ int draft_waits(struct draft *d)
 		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 			uint8_t use = d->use[d->waits[i]];
 
+			wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
 			if ((use == USE_TOKEN || use == USE_START) && wait_token(d, d->waits[i]) < 0)
 				return -ENOMEM;
 		}
