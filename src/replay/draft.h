@@ -35,6 +35,12 @@ struct gap {
 	uint32_t token;
 };
 
+/* A clock lets some time pass, then a wait is over. */
+struct tick {
+	int64_t delay_ns;
+	uint32_t token, wait;
+};
+
 struct draft {
 	struct replay *r;
 	const struct model *m;
@@ -47,6 +53,8 @@ struct draft {
 	struct item *items;  /* by strand, each in time order when sorted */
 	size_t item_n, item_cap;
 	size_t *item_first;  /* by strand, strand_n + 1 */
+	struct tick *ticks;  /* by clock */
+	size_t tick_n, tick_cap;
 	struct gap *gaps;    /* an item of one: POINT_WAIT, ref: ITEM_GAP + its number */
 	size_t gap_n, gap_cap;
 	uint8_t *frame;	     /* by op: a process, a program, a thread: what its strand is, not what it does */
@@ -68,6 +76,8 @@ int draft_waits(struct draft *d);
 int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first);
 /* Of those, the first of a strand that starts at ns or later. */
 size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns);
+/* clocks.c: sleeps that end by a clock, whatever was before them. */
+int draft_clocks(struct draft *d);
 /* runqueue.c: own_runq_ns. */
 int draft_runqueues(struct draft *d);
 /* gather.c: barriers and joins, where one waits for several. */

@@ -444,6 +444,27 @@ static int frame_key(struct emitter *e, const struct strand *x)
 	return err;
 }
 
+/* A clock's delays belong to whoever sleeps by it. */
+static int clock_follow(struct emitter *e, const struct strand *x)
+{
+	const struct draft *d = e->d;
+	int err = 0;
+
+	for (size_t i = x->first_tick; i < x->first_tick + x->tick_n && err == 0; i++) {
+		const struct tick *t = &d->ticks[i];
+		struct point delay = { .what = POINT_DELAY, .wait_ns = t->delay_ns, .ref = t->wait };
+		struct point signal = { .what = POINT_SIGNAL, .object = t->token, .ref = t->wait };
+
+		err = delay_tag(e, &d->m->waits[t->wait], t->delay_ns, &delay.object);
+		if (err == 0)
+			err = point_add(e, &delay);
+		if (err == 0)
+			err = point_add(e, &signal);
+	}
+	e->cursor_ns = x->end_ns;
+	return err;
+}
+
 static int strand_emit(struct emitter *e, uint32_t s)
 {
 	struct replay *r = e->d->r;
@@ -462,13 +483,16 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	    frame_key(e, x) < 0)
 		return -ENOMEM;
 	e->strand_key = x->key;
-	err = strand_follow(e);
+	err = x->clock ? clock_follow(e, x) : strand_follow(e);
 	cursor_advance(e, x->end_ns, &last.cpu_ns);
 	if (err == 0)
 		err = point_add(e, &last);
 	if (err == 0)
 		err = piece_end(e, END_EDGE);
 	x->n = r->points.n - x->first;
+	/* When it is over says nothing of when an op is. */
+	if (x->clock)
+		x->op = x->process = 0;
 	return err;
 }
 

@@ -53,6 +53,8 @@ struct strand {
 	uint32_t parent;     /* strand that started it, NONE: not known */
 	uint32_t group;	     /* CPU group */
 	uint32_t key;	     /* index of strand_keys */
+	size_t first_tick, tick_n; /* while it is compiled: of a clock */
+	bool clock;	     /* lets time pass for another strand: see clocks.c */
 	bool open;	     /* goes on when the recording ends */
 	bool sink;	     /* its end may be the end of all */
 };

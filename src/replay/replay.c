@@ -23,6 +23,7 @@ void draft_done(struct draft *d)
 	free(d->own_runq_ns);
 	free(d->frame);
 	free(d->gaps);
+	free(d->ticks);
 	map_free(d->execs);
 }
 
@@ -219,6 +220,8 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 	if (e == 0)
 		e = draft_waits(d);
 	if (e == 0)
+		e = draft_clocks(d);
+	if (e == 0)
 		e = crew_run(2, draft_half, d);
 	if (e == 0)
 		e = draft_latencies(d);
@@ -253,7 +256,8 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 		return e;
 	extent_find(r);
 	missing_find(r);
-	r->facts.strand_n = (uint32_t)r->strand_n;
+	for (size_t s = 0; s < r->strand_n; s++)
+		r->facts.strand_n += !r->strands[s].clock;
 	r->facts.point_n = r->points.n;
 	e = crew_run(3, baseline_find, r);
 	if (e < 0)

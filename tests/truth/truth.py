@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """What-ifs against the truth: predict, write the predictions down, turn the knob, compare. Needs root.
 
-For each program: it is recorded, unmodified, from outside; what each engine predicts for each knob is written to a file
-whose hash is printed, before anything else runs. Then the program runs with the knob turned and unturned in turns, all
+For each program: it is recorded three times, unmodified, from outside, and of the recording with the middle makespan
+what each engine predicts for each knob is written to a file whose hash is printed, before anything else runs. Then the program runs with the knob turned and unturned in turns, all
 recorded alike, and prints its makespans. Their medians are the truth, with a bootstrap interval of 95%. Where other
 load than the runs' own exceeds 5% of the CPUs there is no verdict.
 
@@ -68,10 +68,10 @@ class Suite:
         self.o, self.work = o, tempfile.mkdtemp(prefix='truth-')
         self.rows, self.top_wrong, self.begun = [], [], []
 
-    def run(self, case, args, turned, traced):
+    def run(self, case, args, turned, traced, name='out'):
         """One run's makespan in us; traced: its recording's folder too."""
         command = case.command(self.o.programs, args, turned)
-        folder = os.path.join(self.work, 'out')
+        folder = os.path.join(self.work, name)
         if traced:
             shutil.rmtree(folder, ignore_errors=True)
             command = [self.o.wcbpf, 'record', '-q', '--mode', 'wall', '-F', '997', '-o', folder, '--'] + command
@@ -94,7 +94,8 @@ class Suite:
 
     def predict(self, case):
         """The recorded makespan, and for each knob what each engine makes of it, in us."""
-        base_us, folder = self.run(case, [], False, True)
+        recordings = sorted(self.run(case, [], False, True, 'recording%d' % i) for i in range(3))
+        base_us, folder = recordings[1]
         dump = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith('wcprof.ndjson')][0]
         r = subprocess.run([self.o.predict, dump] + [k.expr for k in case.knobs], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, check=False)

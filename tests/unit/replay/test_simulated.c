@@ -244,3 +244,46 @@ Test(simulated, grades)
 	cr_expect((o.why & REPLAY_WHY_APART) == (o.high_ns - o.low_ns >= (int64_t)(0.03 * (double)x.makespan_ns) ? REPLAY_WHY_APART : 0));
 	rig_stop(&x);
 }
+
+/* Sleeps until a time: less work before them makes them longer, until they are the only thing that takes time. */
+Test(simulated, rhythms)
+{
+	struct world w = { 0 };
+	unsigned pick = 5;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 3 * MS, 'b');
+	for (int i = 0; i < 20; i++) {
+		world_add(&w, 0, STEP_SLEEP, 0, rig_pick(&pick, 2 * MS, 6 * MS), 'a');
+		world_add(&w, 0, STEP_UNTIL, 0, 10 * MS, 't');
+	}
+	world_add(&w, 0, STEP_SLEEP, 0, 6 * MS, 'e');
+	rig_start(&x, &w);
+	expect_right(&x, 'a', 0.5, 2, "rhythm", 0);
+	expect_right(&x, 'a', 0, 2, "rhythm", 0);
+	expect_right(&x, 'a', 1.5, 2, "rhythm", 0);
+	expect_right(&x, 'e', 0.5, 2, "rhythm", 0);
+	rig_stop(&x);
+}
+
+/* Sleeps for a time are told to the kernel as points in time, too; those are shorter when the work before them is. */
+Test(simulated, sleeps_that_only_look_like_a_rhythm)
+{
+	struct world w = { 0 };
+	unsigned pick = 5;
+	struct rig x;
+
+	for (int i = 0; i < 20; i++) {
+		world_add(&w, 0, STEP_COMPUTE, 0, rig_pick(&pick, 100 * US, 120 * US), 'a');
+		world_add(&w, 0, STEP_SLEEP, 0, 10 * MS, 't');
+	}
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->waits[i].has_timeout)
+			x.m->waits[i].timeout_ns = 5000000000000ll + x.m->waits[i].wake_ns;
+	}
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	expect_right(&x, 't', 0.5, 0.1, "no rhythm", 0);
+	rig_stop(&x);
+}

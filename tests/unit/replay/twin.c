@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { THREADS = 64, EVENTS = 4096, PID = 100 };
+/* Of the clock that sleeps until some time are told by. */
+#define CLOCK_ZERO_NS 5000000000000ll
 
 enum state { UNBORN, READY, RUNNING, SLEEPING, WAITING, ENDED };
 
@@ -27,6 +29,7 @@ struct actor {
 	int64_t timeout_ns;
 	uint8_t outcome, ctx;
 	int64_t computed_ns;  /* for samples */
+	int64_t tick_ns;      /* of the last UNTIL */
 	int64_t begin_ns, end_ns;
 	int64_t oncpu_ns, run_from_ns;
 	uint32_t barrier_ns;
@@ -197,6 +200,24 @@ static void sleep_begin(struct run *x, uint32_t t, const struct step *s)
 	a->until_ns = x->now + s->ns;
 }
 
+/* True if it is that time already. */
+static bool until_begin(struct run *x, uint32_t t, const struct step *s)
+{
+	struct actor *a = &x->actors[t];
+
+	/* A tick that was missed is gone through. */
+	a->tick_ns += s->ns;
+	if (a->tick_ns <= x->now)
+		return true;
+	leave(x, t, REASON_SLEEP, "sleep", NULL, s->function);
+	a->ctx = WAKER_TIMER;
+	a->outcome = WAIT_TIMEOUT;
+	a->timeout_ns = CLOCK_ZERO_NS + a->tick_ns;
+	a->state = SLEEPING;
+	a->until_ns = a->tick_ns;
+	return false;
+}
+
 static void waiters_wake(struct run *x, enum step_what what, uint32_t object, uint32_t by, bool all)
 {
 	for (;;) {
@@ -243,6 +264,8 @@ static bool step_do(struct run *x, uint32_t t, const struct step *s)
 	case STEP_STRANGER:
 		sleep_begin(x, t, s);
 		return false;
+	case STEP_UNTIL:
+		return until_begin(x, t, s);
 	case STEP_SIGNAL:
 		x->signalled[s->object] = true;
 		waiters_wake(x, STEP_WAIT, s->object, t, true);
@@ -452,6 +475,7 @@ static void threads_tell(struct run *x)
 	uint32_t i;
 
 	x->m->end_ns = x->now;
+	x->m->epoch_unix_ns = 1700000000000000000ll;
 	x->m->cpu_n = x->w->cpu_n;
 	for (uint32_t t = 0; t < x->w->thread_n; t++) {
 		struct actor *a = &x->actors[t];

@@ -20,6 +20,7 @@ enum step_what {
 	STEP_BARRIER, /* object: barrier, of ns threads */
 	STEP_SPAWN,   /* object: thread */
 	STEP_JOIN,    /* object: thread */
+	STEP_UNTIL,   /* ns later than the thread's last of these (or the beginning); goes on at once if it is that late */
 	STEP_STRANGER, /* ns: somebody outside answers after that */
 };
 
