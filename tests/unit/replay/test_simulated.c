@@ -287,3 +287,39 @@ Test(simulated, sleeps_that_only_look_like_a_rhythm)
 	expect_right(&x, 't', 0.5, 0.1, "no rhythm", 0);
 	rig_stop(&x);
 }
+
+/* One wake that took long is one accident: it must not repeat itself whenever its thread is woken for that lock again. */
+Test(simulated, a_slow_wake)
+{
+	struct world w = { .sample_ns = 101 * US };
+	uint32_t nth = 0;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+	for (uint32_t t = 1; t <= 2; t++) {
+		for (int i = 0; i < 50; i++) {
+			world_add(&w, t, STEP_LOCK, 1, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, 2 * MS + t * 10 * US, 'i');
+			world_add(&w, t, STEP_UNLOCK, 1, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, 1 * MS, 'o');
+		}
+	}
+	joins_add(&w, 2);
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		struct model_wait *wait = &x.m->waits[i];
+
+		if (x.m->rows[wait->row].reason != REASON_LOCK || ++nth != 10)
+			continue;
+		wait->wake_ns -= 700 * US;
+		wait->blocked_ns -= 700 * US;
+		wait->runnable_ns += 700 * US;
+	}
+	cr_assert(nth > 50);
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	expect_right(&x, 'o', 0.5, 2, "slow wake", 0);
+	expect_right(&x, 'o', 0.3, 2, "slow wake", 0);
+	rig_stop(&x);
+}
