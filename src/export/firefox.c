@@ -206,7 +206,7 @@ static int samples_make(struct profile *p, struct firefox_tables *t, const struc
 
 		if (!sampled && unsampled_add(t, at_ns, w->start_ns, ret) < 0)
 			return -ENOMEM;
-		at_ns = w->end_ns > at_ns ? w->end_ns : at_ns;
+		at_ns = w->end_ns > at_ns ? scene_wait_run_ns(p->m, wait) : at_ns;
 		if (wait_samples(p, t, wait, ret) < 0)
 			return -ENOMEM;
 	}

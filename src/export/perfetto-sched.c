@@ -109,6 +109,14 @@ static int waking_compare(const void *a, const void *b)
 	return x->wait < y->wait ? -1 : x->wait > y->wait;
 }
 
+/* One that ran at once was woken just before: of two events at one time on two CPUs none would come first. */
+static int64_t waking_ns(const struct model *m, uint32_t wait)
+{
+	int64_t ready_ns = scene_wait_ready_ns(m, wait);
+
+	return ready_ns - (scene_wait_run_ns(m, wait) == ready_ns && ready_ns > m->waits[wait].start_ns + 1 ? 1 : 0);
+}
+
 static int wakings_make(struct sched *s)
 {
 	const struct model *m = s->t->m;
@@ -126,7 +134,7 @@ static int wakings_make(struct sched *s)
 		if (VEC_RESERVE(s->wakings, s->waking_cap, s->waking_n + 1) < 0)
 			return -ENOMEM;
 		s->wakings[s->waking_n++] = (struct waking){
-			.at_ns = scene_wait_ready_ns(m, wait), .wait = wait,
+			.at_ns = waking_ns(m, wait), .wait = wait,
 			.cpu = w->waker ? cpu_at(s, w->waker, w->wake_ns) : 0,
 		};
 	}
@@ -167,6 +175,9 @@ static int64_t state_of(const struct sched *s, const struct run *run)
 	if (!run->wait)
 		return STATE_DEAD;
 	r = &m->rows[m->waits[run->wait].row];
+	/* It did not run before: it began, or was recorded from here on. */
+	if (r->reason == REASON_CPU && run->on_ns == run->off_ns)
+		return STATE_RUNNABLE;
 	/* The number of "preempted" depends on the kernel, which a trace without its name doesn't tell. */
 	if (r->reason == REASON_CPU)
 		return s->t->job->kernel ? STATE_PREEMPTED : STATE_RUNNABLE;

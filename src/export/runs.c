@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * A thread runs between its waits. On which CPU is known where it left one and
- * where it came back to one. What the recording has no room for on that CPU
+ * A thread runs between its waits, and in those in which it was woken in vain.
+ * On which CPU is known where it left one and where it came back to one. What the recording has no room for on that CPU
  * (another thread was there: a wait below --min, a migration between waits), or
  * knows no CPU of, goes to a number behind the host's CPUs: threads' times stay
  * true, and no time is shown on a CPU that it was not on.
@@ -16,9 +16,13 @@
 
 #define CPU_UNKNOWN UINT32_MAX
 
-static int run_add(struct runs *r, size_t *cap, const struct run *run)
+/*
+ * One without length is none, except at the beginning: that a thread was off the CPU then can only be said by its leaving
+ * one.
+ */
+static int run_add(struct runs *r, size_t *cap, const struct run *run, bool first)
 {
-	if (run->off_ns <= run->on_ns)
+	if (run->off_ns < run->on_ns || (run->off_ns == run->on_ns && !first))
 		return 0;
 	if (VEC_RESERVE(r->v, *cap, r->n + 1) < 0)
 		return -ENOMEM;
@@ -52,17 +56,17 @@ static int thread_runs(const struct model *m, const struct scene *s, const struc
 		/* A wait without length is no switch. */
 		if (w->end_ns == w->start_ns)
 			continue;
-		if (run_add(r, cap, &run) < 0)
+		if (run_add(r, cap, &run, i == 0) < 0)
 			return -ENOMEM;
 		if (w->end_ns > on_ns) {
-			on_ns = w->end_ns;
+			on_ns = scene_wait_run_ns(m, wait);
 			before = wait;
 		}
 	}
 	/* An open wait reaches the end of the life, so nothing follows it. */
 	return run_add(r, cap, &(struct run){ .on_ns = on_ns, .off_ns = t->end_ns, .thread = a->thread,
 					      .cpu = cpu_between(m, before, 0),
-					      .to_the_end = (t->clipped & CLIPPED_AFTER) != 0 });
+					      .to_the_end = (t->clipped & CLIPPED_AFTER) != 0 }, false);
 }
 
 static int by_time(const void *a, const void *b)

@@ -458,16 +458,23 @@ int scene_make(const struct export_job *job, bool all_waits, struct scene *ret)
 	return 0;
 }
 
+static int64_t later(int64_t from_ns, int64_t by_ns, int64_t end_ns)
+{
+	return by_ns < 0 ? from_ns : by_ns > end_ns - from_ns ? end_ns : from_ns + by_ns;
+}
+
 int64_t scene_wait_ready_ns(const struct model *m, uint32_t wait)
 {
 	const struct model_wait *w = &m->waits[wait];
-	int64_t ns;
 
-	if (m->rows[w->row].reason == REASON_CPU)
-		return w->start_ns;
-	/* Nothing has ended it yet, or what did wasn't seen. */
-	ns = w->wake_ns >= 0 ? w->wake_ns : w->end_ns - w->runnable_ns;
-	return ns < w->start_ns ? w->start_ns : ns > w->end_ns ? w->end_ns : ns;
+	return later(w->start_ns, w->blocked_ns, w->end_ns);
+}
+
+int64_t scene_wait_run_ns(const struct model *m, uint32_t wait)
+{
+	const struct model_wait *w = &m->waits[wait];
+
+	return later(scene_wait_ready_ns(m, wait), w->runnable_ns, w->end_ns);
 }
 
 const char *scene_group_name(const struct scene *s, const struct model *m, uint32_t group)

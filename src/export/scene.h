@@ -50,7 +50,11 @@ struct scene {
 int scene_make(const struct export_job *job, bool all_waits, struct scene *ret);
 void scene_done(struct scene *s);
 
-/* Where waiting ends and readiness begins. Between start and end; equal to start if it was ready all the time. */
+/*
+ * A wait in three: blocked, ready, and on the CPU where it was woken in vain meanwhile, which most were not. Of one that
+ * was, the lengths are measured, the order is not. Between start and end.
+ */
 int64_t scene_wait_ready_ns(const struct model *m, uint32_t wait);
+int64_t scene_wait_run_ns(const struct model *m, uint32_t wait);
 /* The program of a process; else the name of its first thread, or the client. */
 const char *scene_group_name(const struct scene *s, const struct model *m, uint32_t group);

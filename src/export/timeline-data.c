@@ -159,13 +159,14 @@ static int waits_put(struct data *d, const struct scene_actor *a)
 	for (size_t i = 0; i < a->wait_n; i++) {
 		uint32_t wait = d->scene.waits[a->wait_first + i], manner;
 		const struct model_wait *w = &d->m->waits[wait];
-		int64_t ready_ns = scene_wait_ready_ns(d->m, wait);
+		int64_t ready_ns = scene_wait_ready_ns(d->m, wait), run_ns = scene_wait_run_ns(d->m, wait);
 
 		if (manner_at(d, wait, &manner) < 0)
 			return -ENOMEM;
 		put(&d->body, (uint64_t)(w->start_ns - at_ns));
 		put(&d->body, (uint64_t)(ready_ns - w->start_ns));
-		put(&d->body, (uint64_t)(w->end_ns - ready_ns));
+		put(&d->body, (uint64_t)(run_ns - ready_ns));
+		put(&d->body, (uint64_t)(w->end_ns - run_ns));
 		put(&d->body, manner);
 		put(&d->body, w->wake_ns >= 0 ? actor_of(d, w->waker) : 0);
 		at_ns = w->start_ns;

@@ -92,6 +92,7 @@ function unpack(bytes) {
 		actor.waitN = n;
 		actor.start = new Float64Array(n);
 		actor.ready = new Float64Array(n);
+		actor.run = new Float64Array(n);
 		actor.end = new Float64Array(n);
 		actor.manner = new Uint32Array(n);
 		actor.waker = new Uint32Array(n);
@@ -99,7 +100,8 @@ function unpack(bytes) {
 			time += number();
 			actor.start[i] = time;
 			actor.ready[i] = time + number();
-			actor.end[i] = actor.ready[i] + number();
+			actor.run[i] = actor.ready[i] + number();
+			actor.end[i] = actor.run[i] + number();
 			actor.manner[i] = number();
 			actor.waker[i] = number();
 		}
@@ -187,7 +189,7 @@ function sumUp(actor, manners) {
 		const at = Math.floor(i / BLOCK) * CATEGORIES.length;
 
 		sums[at + manners[actor.manner[i]].category] += actor.ready[i] - actor.start[i];
-		sums[at + RUNNABLE] += actor.end[i] - actor.ready[i];
+		sums[at + RUNNABLE] += actor.run[i] - actor.ready[i];
 	}
 	actor.sums = sums;
 }
@@ -214,7 +216,7 @@ function overlap(a0, a1, b0, b1) {
 // Adds to sums what an actor did between two moments, by category. from: the first wait that may reach into it; gives
 // the first that may reach into what follows. Waits don't overlap, so only the first and the last can be cut.
 function addStates(actor, manners, t0, t1, from, sums) {
-	const { start, ready, end, manner, waitN } = actor;
+	const { start, ready, run, end, manner, waitN } = actor;
 	let waited = 0, i = from;
 
 	while (i < waitN && end[i] <= t0)
@@ -232,11 +234,11 @@ function addStates(actor, manners, t0, t1, from, sums) {
 			i += BLOCK;
 			continue;
 		}
-		let blocked = ready[i] - start[i], runnable = end[i] - ready[i];
+		let blocked = ready[i] - start[i], runnable = run[i] - ready[i];
 
 		if (start[i] < t0 || end[i] > t1) {
 			blocked = overlap(start[i], ready[i], t0, t1);
-			runnable = overlap(ready[i], end[i], t0, t1);
+			runnable = overlap(ready[i], run[i], t0, t1);
 		}
 		sums[manners[manner[i]].category] += blocked;
 		sums[RUNNABLE] += runnable;

@@ -71,27 +71,49 @@ class Pixels {
 
 		if (a >= b)
 			return;
+		const words = this.words, width = this.width;
+
+		// A call for each row costs more than a few pixels do.
+		if (b - a < 16) {
+			for (let y = top, at = top * width + a; y < bottom; y++, at += width)
+				for (let x = 0; x < b - a; x++)
+					words[at + x] = color;
+			return;
+		}
 		for (let y = top; y < bottom; y++)
-			this.words.fill(color, y * this.width + a, y * this.width + b);
+			words.fill(color, y * width + a, y * width + b);
 	}
 
 	// One column of pixels, shared out from below in proportion to the values.
 	shares(x, y0, y1, values, total, colors) {
-		const height = Math.round(y1) - Math.round(y0), bottom = Math.round(y1);
+		const bottom = Math.round(y1), height = bottom - Math.round(y0), words = this.words, width = this.width;
+		let sum = 0, from = 0, at = (bottom - 1) * width + x;
+
+		if (bottom > this.height || bottom - height < 0)
+			return this.sharesCut(x, y0, y1, values, total, colors);
+		for (let c = 0; c < values.length; c++) {
+			if (values[c] === 0)
+				continue;
+			sum += values[c];
+			// Rounded, and no more than there are.
+			const to = Math.min(height, (sum / total * height + 0.5) | 0), color = colors[c];
+
+			for (; from < to; from++, at -= width)
+				words[at] = color;
+		}
+		return undefined;
+	}
+
+	// The same where the window ends within it.
+	sharesCut(x, y0, y1, values, total, colors) {
+		const bottom = Math.round(y1), height = bottom - Math.round(y0);
 		let sum = 0, from = 0;
 
 		for (let c = 0; c < values.length; c++) {
-			if (!values[c])
-				continue;
 			sum += values[c];
-			const to = Math.min(height, Math.round(sum / total * height));
-
-			for (; from < to; from++) {
-				const y = bottom - 1 - from;
-
-				if (y >= 0 && y < this.height)
-					this.words[y * this.width + x] = colors[c];
-			}
+			for (const to = Math.min(height, Math.round(sum / total * height)); from < to; from++)
+				if (bottom - 1 - from >= 0 && bottom - 1 - from < this.height)
+					this.words[(bottom - 1 - from) * this.width + x] = colors[c];
 		}
 	}
 }
@@ -289,7 +311,7 @@ class View {
 
 	// Few waits: each as it is. Many: column by column, in proportion.
 	drawStrip(actor, y) {
-		const { start, ready, end, manner, waitN } = actor, r = this.ratio;
+		const { start, ready, run, end, manner, waitN } = actor, r = this.ratio;
 		const first = firstAbove(end, this.t0, 0, waitN), last = firstAbove(start, this.t1, first, waitN);
 		const left = LABELS * r, y0 = y * r, y1 = (y + STRIP - 2) * r;
 
@@ -300,11 +322,11 @@ class View {
 		this.pixels.rect(this.x(actor.begin) * r, y0, Math.max(this.x(actor.finish) * r, this.x(actor.begin) * r + 1), y1,
 			COLORS[RUNNING], left);
 		for (let i = first; i < last; i++) {
-			const m = this.data.manners[manner[i]], a = this.x(start[i]) * r, b = this.x(ready[i]) * r, c = this.x(end[i]) * r;
+			const m = this.data.manners[manner[i]], a = this.x(start[i]) * r, b = this.x(ready[i]) * r, c = this.x(run[i]) * r;
 			const dim = this.found && !this.found.manners.has(m);
 
 			this.pixels.rect(a, y0, Math.max(b, a + (ready[i] > start[i] ? 1 : 0)), y1, COLORS[m.category], left);
-			this.pixels.rect(b, y0, Math.max(c, b + (end[i] > ready[i] ? 1 : 0)), y1, COLORS[RUNNABLE], left);
+			this.pixels.rect(b, y0, Math.max(c, b + (run[i] > ready[i] ? 1 : 0)), y1, COLORS[RUNNABLE], left);
 			if (this.found && !dim)
 				this.pixels.rect(a, y1 - 3 * r, Math.max(b, a + 1), y1, 0xff000000, left);
 			if (c - a > 40 * r && m.category !== RUNNABLE)

@@ -64,7 +64,9 @@
 			const waker = a.waker[i] ? actorText(data.actors[a.waker[i] - 1]) : '';
 
 			return { name: m.kind, stack: m.stack, rows: when.concat([['blocked', timeText(a.ready[i] - a.start[i])],
-				['ready, not running', timeText(a.end[i] - a.ready[i])]], mannerRows(m), [['woken by', waker]]) };
+				['ready, not running', timeText(a.run[i] - a.ready[i])],
+				['ran meanwhile', a.end[i] > a.run[i] ? timeText(a.end[i] - a.run[i]) : '']], mannerRows(m),
+				[['woken by', waker]]) };
 		}
 		if (hit.what % 2) {
 			const m = data.manners[hit.what >> 1];
