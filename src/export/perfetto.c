@@ -369,8 +369,7 @@ static int flows_write(struct trace *t)
 			continue;
 		err = instant_write(t, w->wake_ns, actor_uuid(waker - 1), "wakes", label_thread(m, w->thread), EVENT_FLOW, wait);
 		if (!err)
-			err = instant_write(t, scene_wait_ready_ns(m, wait),
-					    actor_uuid(t->scene.actor_of_thread[w->thread] - 1), "woken",
+			err = instant_write(t, w->wake_ns, actor_uuid(t->scene.actor_of_thread[w->thread] - 1), "woken",
 					    label_thread(m, w->waker), EVENT_FLOW_END, wait);
 	}
 	return err;

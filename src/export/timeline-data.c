@@ -58,6 +58,12 @@ static void put(struct text *t, uint64_t v)
 	proto_varint(t, v);
 }
 
+/* 0 -1 1 -2 2 ... as 0 1 2 3 4. */
+static void put_signed(struct text *t, int64_t v)
+{
+	put(t, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
 /* Appends the number of a text. */
 static int put_text(struct data *d, struct text *t, const char *s)
 {
@@ -151,6 +157,16 @@ static uint32_t actor_of(const struct data *d, uint32_t thread)
 	return thread && thread < d->m->thread_n ? d->scene.actor_of_thread[thread] : 0;
 }
 
+/* Who woke it, and when; that is nearly always when it was ready. */
+static void waker_put(struct data *d, const struct model_wait *w, int64_t ready_ns)
+{
+	uint32_t actor = w->wake_ns >= 0 ? actor_of(d, w->waker) : 0;
+
+	put(&d->body, actor);
+	if (actor)
+		put_signed(&d->body, w->wake_ns - ready_ns);
+}
+
 static int waits_put(struct data *d, const struct scene_actor *a)
 {
 	int64_t at_ns = 0;
@@ -168,7 +184,7 @@ static int waits_put(struct data *d, const struct scene_actor *a)
 		put(&d->body, (uint64_t)(run_ns - ready_ns));
 		put(&d->body, (uint64_t)(w->end_ns - run_ns));
 		put(&d->body, manner);
-		put(&d->body, w->wake_ns >= 0 ? actor_of(d, w->waker) : 0);
+		waker_put(d, w, ready_ns);
 		at_ns = w->start_ns;
 	}
 	return 0;

@@ -96,6 +96,7 @@ function unpack(bytes) {
 		actor.end = new Float64Array(n);
 		actor.manner = new Uint32Array(n);
 		actor.waker = new Uint32Array(n);
+		actor.wake = new Float64Array(n);
 		for (let i = 0; i < n; i++) {
 			time += number();
 			actor.start[i] = time;
@@ -104,6 +105,12 @@ function unpack(bytes) {
 			actor.end[i] = actor.run[i] + number();
 			actor.manner[i] = number();
 			actor.waker[i] = number();
+			actor.wake[i] = actor.ready[i];
+			if (actor.waker[i]) {
+				const late = number();
+
+				actor.wake[i] += late % 2 ? -(late + 1) / 2 : late / 2;
+			}
 		}
 	}
 

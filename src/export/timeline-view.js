@@ -534,7 +534,7 @@ class View {
 		for (let i = first; i < last; i++) {
 			if (!actor.waker[i])
 				continue;
-			const from = this.actorY(this.data.actors[actor.waker[i] - 1]), x = this.x(actor.ready[i]);
+			const from = this.actorY(this.data.actors[actor.waker[i] - 1]), x = this.x(actor.wake[i]);
 			const down = to > from ? -1 : 1;
 
 			if (from === to)

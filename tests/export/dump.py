@@ -251,6 +251,24 @@ class Maker:
                     self.samples.append(dict(e='sample', pid=t['pid'], tid=t['tid'], begin_ns=t['begin'], ustack=stack,
                                              samples=len(at), at=at))
 
+    def merge(self):
+        """Some waits become one with the next, as one system call that was woken in vain: the run between is within it."""
+        for t in self.threads:
+            out = []
+            for w in t['waits']:
+                before = out[-1] if out else None
+                if before and 'wake_ns' in w and 'wake_ns' in before and 'cpu' not in (w['rs'], before['rs']) and \
+                        self.random.random() < 0.4:
+                    before.update({k: before.get(k, 0) + w.get(k, 0) for k in ('blocked_ns', 'runnable_ns')},
+                                  oncpu_ns=before.get('oncpu_ns', 0) + w['s'] - before['d'], d=w['d'], wake_ns=w['wake_ns'],
+                                  cpu_to=w['cpu_to'])
+                    for k in ('waker_pid', 'waker_tid', 'waker_ctx'):
+                        before.pop(k, None)
+                        before.update({k: w[k]} if k in w else {})
+                else:
+                    out.append(w)
+            t['waits'] = out
+
     def write(self, path):
         threads = []
         for t in self.threads:

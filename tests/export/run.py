@@ -44,9 +44,11 @@ class Run:
             raise AssertionError('%s: exit %d: %s' % (' '.join(args), r.returncode, r.stderr.decode('utf-8', 'replace')))
         return r
 
-    def simulated(self, seed, **options):
+    def simulated(self, seed, merge=False, **options):
         path = os.path.join(self.folder, 'sim%d.ndjson' % seed)
         made = dump.Maker(seed, **options)
+        if merge:
+            made.merge()
         made.write(path)
         return path, dump.Dump(path)
 
@@ -127,6 +129,14 @@ def stack_names(d, sid):
         path = paths[module].rsplit('/', 1)[-1]
         names.append(d.string(name) if name else '[%s+0x%x]' % (path, address))
     return ([] if s['ended'] == 'complete' else ['[incomplete]']) + names[::-1]
+
+
+def perfetto_merged(run):
+    """Waits in which the thread ran meanwhile: its times are the dump's all the same."""
+    path, d = run.simulated(9, merge=True)
+    trace = perfetto_check.Trace(run.export('perfetto', path))
+    return (expect('there are some', any(w.get('oncpu_ns') for w in d.waits), True) + perfetto_check.compare(trace, d) +
+            perfetto_slices(trace, d))
 
 
 def perfetto_others(run):
@@ -336,6 +346,35 @@ def firefox_sums(run):
     return problems
 
 
+def firefox_stacks(run):
+    """Each wait's stack, function by function with the library that it is of: two libraries share none."""
+    path, d = run.simulated(4)
+    profile = firefox_check.load(run.export('firefox', path))
+    libs = {e['mid']: e['path'].rsplit('/', 1)[-1] for e in d.events if e['e'] == 'module'}
+    got = {}
+    for t in profile['threads']:
+        for i, stack in enumerate(t['samples']['stack']):
+            key = (t['tid'], round(t['samples']['time'][i] * 1e6), round(t['samples']['weight'][i] * 1e6))
+            frames = []
+            while stack is not None:
+                func = t['frameTable']['func'][t['stackTable']['frame'][stack]]
+                resource = t['funcTable']['resource'][func]
+                lib = profile['libs'][t['resourceTable']['lib'][resource]]['name'] if resource >= 0 else ''
+                frames.append((lib, t['stringArray'][t['funcTable']['name'][func]]))
+                stack = t['stackTable']['prefix'][stack]
+            got[key] = frames
+    problems = []
+    for w in d.waits:
+        expected = []
+        for key in ('kstack', 'ustack'):
+            s = d.stacks[w[key]] if key in w else {'frames': [], 'ended': 'complete'}
+            expected += [(libs[m], d.string(name) or '0x%x' % a) for m, a, name in s['frames']]
+            expected += [] if s['ended'] == 'complete' else [('', '[incomplete]')]
+        if d.blocked(w):
+            problems += expect('stack', got.get((str(w['tid']), w['s'], d.blocked(w))), expected or [('', '[no stack]')])
+    return problems
+
+
 def firefox_script(run):
     """A script for samply's profiles: self time on the CPU by threadCPUDelta, whatever waits weigh."""
     top = firefox_check.top_self(firefox_check.load(run.export('firefox', golden('sampled'))), 'threadCPUDelta')
@@ -502,14 +541,17 @@ def svg_idle(run):
 def timeline_data(run):
     """The packed data of the page, unpacked here: each wait and op is there, to the nanosecond."""
     problems = []
-    for path, d in [run.simulated(s) for s in range(2)] + [(golden(n), dump.Dump(golden(n))) for n in ('app', 'engine', 'sampled')]:
+    dumps = [run.simulated(0), run.simulated(1, merge=True)]
+    for path, d in dumps + [(golden(n), dump.Dump(golden(n))) for n in ('app', 'engine', 'sampled')]:
         with open(run.picture('timeline', path), encoding='utf-8') as f:
             page = f.read()
         problems += expect('addresses', re.findall(r'(?:https?:|src=|href=|@import|url\()', page), [])
         got = unpack(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
         thread_ops = {t['op'] for t in d.threads if 'op' in t}
-        problems += expect('waits', sorted(got['waits']), sorted((w['s'], w['d'], d.blocked(w), d.runnable(w), w['tid'])
-                                                                 for w in d.waits if w.get('tid')))
+        tids = {t['tid'] for t in d.threads}
+        problems += expect('waits', sorted(got['waits']), sorted(
+            (w['s'], w['d'], d.blocked(w), d.runnable(w), w['wake_ns'] if w.get('waker_tid') in tids and 'wake_ns' in w else -1,
+             w['tid']) for w in d.waits if w.get('tid')))
         problems += expect('ops', sorted(got['ops']), sorted([(o['s'], o['d']) for o in d.ops if o['id'] not in thread_ops] +
                                                              [(w['s'], w['d']) for w in d.waits if not w.get('tid')]))
     return problems
@@ -561,8 +603,12 @@ def unpack(text):
             for _ in range(number()):
                 time += number()
                 blocked, runnable, rest = number(), number(), number()
-                number(), number()
-                out['waits'].append((time, time + blocked + runnable + rest, blocked, runnable, tid))
+                number()
+                wake = -1
+                if number():
+                    late = number()
+                    wake = time + blocked + (-(late + 1) // 2 if late % 2 else late // 2)
+                out['waits'].append((time, time + blocked + runnable + rest, blocked, runnable, wake, tid))
             time = 0
             for _ in range(number()):
                 time += number()
@@ -654,8 +700,8 @@ def filters(run):
 
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
-PROTOC = [perfetto_simulated, perfetto_others, perfetto_overlaps, filters]
-TESTS = PROTOC + GO + [folded_sums, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_script, firefox_reused,
+PROTOC = [perfetto_simulated, perfetto_merged, perfetto_others, perfetto_overlaps, filters]
+TESTS = PROTOC + GO + [folded_sums, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]
 
