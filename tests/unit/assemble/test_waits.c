@@ -45,7 +45,6 @@ Test(waits, blocked_then_runnable)
 /* Of a wait of several intervals: where the first began and the last ended. */
 Test(waits, cpus)
 {
-	rig_start(&rig, 0);
 	rig_seed(&rig, 100, 100, "app");
 	RIG_INTERVAL(&rig, US(1), US(2), US(3), .cpu_out = 0, .cpu_in = 1, .seq = 1);
 	RIG_INTERVAL(&rig, US(4), US(5), US(6), .cpu_out = 1, .cpu_in = 7, .seq = 2, .flags = WCBPF_IV_SAME_CALL);
