@@ -2,7 +2,7 @@
 /*
  * Between two waits a thread runs where the first let it run again. If the next
  * one says that it left another CPU, it was moved in an interval too short to be
- * recorded, and the place of the stretch is unknown: none is made.
+ * recorded: then all of the stretch is taken to have been there.
  *
  * Stretches of a CPU don't overlap, as far as clocks agree, so the time in which
  * it was ours is a difference of two sums.
@@ -40,12 +40,9 @@ static int strand_stretches(struct builder *b, const struct replay *r, uint32_t 
 
 	for (size_t i = 0; i < n; i++) {
 		const struct model_wait *w = &r->m->waits[waits[i]];
-		bool same;
 
 		wait_prefetch(r->m, waits, i, n);
-		same = !cpu || !w->cpu_from || cpu == w->cpu_from;
-
-		if (same && stretch_add(b, s, cpu ? cpu : w->cpu_from, cursor_ns, w->start_ns) < 0)
+		if (stretch_add(b, s, w->cpu_from ? w->cpu_from : cpu, cursor_ns, w->start_ns) < 0)
 			return -ENOMEM;
 		cpu = w->cpu_to;
 		cursor_ns = w->end_ns > cursor_ns ? w->end_ns : cursor_ns;

@@ -121,7 +121,7 @@ Test(simulated, shared_cpus)
 			rig_start(&x, &w);
 			replay_facts(x.r, &f);
 			cr_expect(f.cpu_n == cpu_n && f.e1_ns == x.makespan_ns);
-			cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 2, "%u CPUs, seed %u: E2 makes %ld of %ld", cpu_n, seed,
+			cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 3, "%u CPUs, seed %u: E2 makes %ld of %ld", cpu_n, seed,
 				  (long)f.e2_ns, (long)x.makespan_ns);
 			expect_right(&x, 'a', 0.5, 4, "CPUs", cpu_n * 10 + seed);
 			expect_right(&x, 'b', 0.2, 5, "CPUs", cpu_n * 10 + seed);
@@ -291,8 +291,7 @@ Test(simulated, sleeps_that_only_look_like_a_rhythm)
 /* One wake that took long is one accident: it must not repeat itself whenever its thread is woken for that lock again. */
 Test(simulated, a_slow_wake)
 {
-	struct world w = { .sample_ns = 101 * US };
-	uint32_t nth = 0;
+	struct world w = { .sample_ns = 101 * US, .slow_wake = 10, .slow_ns = 700 * US };
 	struct rig x;
 
 	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
@@ -307,18 +306,6 @@ Test(simulated, a_slow_wake)
 	}
 	joins_add(&w, 2);
 	rig_start(&x, &w);
-	for (size_t i = 1; i < x.m->wait_n; i++) {
-		struct model_wait *wait = &x.m->waits[i];
-
-		if (x.m->rows[wait->row].reason != REASON_LOCK || ++nth != 10)
-			continue;
-		wait->wake_ns -= 700 * US;
-		wait->blocked_ns -= 700 * US;
-		wait->runnable_ns += 700 * US;
-	}
-	cr_assert(nth > 50);
-	replay_free(x.r);
-	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
 	expect_right(&x, 'o', 0.5, 2, "slow wake", 0);
 	expect_right(&x, 'o', 0.3, 2, "slow wake", 0);
 	rig_stop(&x);

@@ -20,6 +20,7 @@ struct actor {
 	int64_t slice_end_ns; /* RUNNING */
 	int64_t since_ns;     /* left the CPU */
 	int64_t ready_ns;     /* became ready */
+	int64_t held_back_ns; /* and can't run until then */
 	int64_t used_ns;      /* of the CPUs, as far as it counts against him */
 	bool blocked;	      /* what it comes back from was no preemption */
 	bool got_lock;
@@ -44,6 +45,7 @@ struct run {
 	uint32_t at_barrier[EVENTS];
 	int64_t now;
 	uint32_t stacks[256];
+	uint32_t lock_wakes;
 };
 
 void world_add(struct world *w, uint32_t thread, enum step_what what, uint32_t object, int64_t ns, uint8_t function)
@@ -67,7 +69,8 @@ void world_done(struct world *w)
 
 struct world world_scaled(const struct world *w, uint8_t function, double factor)
 {
-	struct world x = { .cpu_n = w->cpu_n, .slice_ns = w->slice_ns, .sample_ns = w->sample_ns };
+	struct world x = { .cpu_n = w->cpu_n, .slice_ns = w->slice_ns, .sample_ns = w->sample_ns,
+			   .slow_wake = w->slow_wake, .slow_ns = w->slow_ns };
 
 	for (uint32_t t = 0; t < w->thread_n; t++) {
 		for (size_t i = 0; i < w->step_n[t]; i++) {
@@ -122,7 +125,7 @@ static void leave(struct run *x, uint32_t t, enum wait_reason reason, const char
 
 	a->oncpu_ns += x->now - a->run_from_ns;
 	a->since_ns = x->now;
-	a->cpu_from = a->cpu;
+	a->cpu_from = (uint16_t)(a->cpu + 1);
 	a->blocked = reason != REASON_CPU;
 	a->waker = 0;
 	a->outcome = WAIT_WOKEN;
@@ -234,6 +237,8 @@ static void waiters_wake(struct run *x, enum step_what what, uint32_t object, ui
 		if (first == THREADS)
 			return;
 		wake(x, first, by);
+		if (what == STEP_LOCK && ++x->lock_wakes == x->w->slow_wake)
+			x->actors[first].held_back_ns = x->now + x->w->slow_ns;
 		if (!all)
 			return;
 	}
@@ -360,14 +365,22 @@ static uint32_t running_n(const struct run *x)
 	return n;
 }
 
-static uint16_t free_cpu(const struct run *x)
+static bool is_taken(const struct run *x, uint16_t cpu)
 {
-	for (uint16_t cpu = 0;; cpu++) {
-		bool taken = false;
+	for (uint32_t t = 0; t < x->w->thread_n; t++) {
+		if (x->actors[t].state == RUNNING && x->actors[t].cpu == cpu)
+			return true;
+	}
+	return false;
+}
 
-		for (uint32_t t = 0; t < x->w->thread_n; t++)
-			taken |= x->actors[t].state == RUNNING && x->actors[t].cpu == cpu;
-		if (!taken)
+/* The one that it had before, if that can be. */
+static uint16_t free_cpu(const struct run *x, uint32_t t)
+{
+	if (x->actors[t].oncpu_ns && !is_taken(x, x->actors[t].cpu))
+		return x->actors[t].cpu;
+	for (uint16_t cpu = 0;; cpu++) {
+		if (!is_taken(x, cpu))
 			return cpu;
 	}
 }
@@ -379,12 +392,12 @@ static void dispatch(struct run *x)
 		uint32_t first = THREADS;
 
 		for (uint32_t t = 0; t < x->w->thread_n; t++) {
-			if (x->actors[t].state == READY && (first == THREADS || x->actors[t].used_ns < x->actors[first].used_ns))
+			if (x->actors[t].state == READY && x->actors[t].held_back_ns <= x->now && (first == THREADS || x->actors[t].used_ns < x->actors[first].used_ns))
 				first = t;
 		}
 		if (first == THREADS || (x->w->cpu_n && running_n(x) >= x->w->cpu_n))
 			return;
-		enter(x, first, free_cpu(x));
+		enter(x, first, free_cpu(x, first));
 		come_back(x, first);
 	}
 }
@@ -392,7 +405,7 @@ static void dispatch(struct run *x)
 static bool somebody_is_ready(const struct run *x)
 {
 	for (uint32_t t = 0; t < x->w->thread_n; t++) {
-		if (x->actors[t].state == READY)
+		if (x->actors[t].state == READY && x->actors[t].held_back_ns <= x->now)
 			return true;
 	}
 	return false;
@@ -408,6 +421,8 @@ static int64_t next_ns(const struct run *x)
 
 		if (a->state == SLEEPING)
 			at = a->until_ns;
+		else if (a->state == READY && a->held_back_ns > x->now)
+			at = a->held_back_ns;
 		else if (a->state == RUNNING)
 			at = somebody_is_ready(x) && a->slice_end_ns < x->now + a->left_ns ? a->slice_end_ns : x->now + a->left_ns;
 		at = at < x->now ? x->now : at;

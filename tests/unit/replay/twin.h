@@ -37,6 +37,8 @@ struct world {
 	size_t thread_n;
 	uint32_t cpu_n; /* 0: unlimited */
 	int64_t slice_ns;
+	uint32_t slow_wake; /* the so manieth wake for a lock takes slow_ns until its thread can run; 0: none does */
+	int64_t slow_ns;
 	int64_t sample_ns; /* a sample after so much computing of a thread; 0: none */
 };
 
