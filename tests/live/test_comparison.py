@@ -17,7 +17,7 @@ def right_recording(truth):
     rec = Recording('/nonexistent')
     base = rec.offset_ns = truth.clock['monotonic'] - 10 * MS
     for n, tid in enumerate(truth.threads, 1):
-        rec.ops[n] = Item(id=n, kind='internal', tid=tid)
+        rec.ops[n] = Item(id=n, kind='internal', tid=tid, ident='tid:%d' % tid)
     for t in truth.waits:
         if t['end'] - t['start'] < MS:
             continue
