@@ -41,6 +41,12 @@ struct tick {
 	uint32_t token, wait;
 };
 
+/* A goroutine on a thread. */
+struct go_run {
+	int64_t from_ns, to_ns;
+	uint32_t thread, strand;
+};
+
 struct draft {
 	struct replay *r;
 	const struct model *m;
@@ -59,6 +65,10 @@ struct draft {
 	size_t gap_n, gap_cap;
 	uint8_t *frame;	     /* by op: a process, a program, a thread: what its strand is, not what it does */
 	int64_t *own_runq_ns; /* by model wait: of its runnable time, with the target's own threads on the CPU */
+	bool *is_go;	     /* by process: it has goroutines */
+	bool has_go;	     /* one has */
+	struct go_run *go_runs; /* by thread, then time */
+	size_t go_run_n;
 	struct map *execs;   /* ident -> exec op */
 	int64_t timer_offset_ns; /* of absolute timeouts: time of the recording = timeout - this */
 	bool has_timer_offset;
@@ -66,6 +76,12 @@ struct draft {
 
 void draft_done(struct draft *d);
 
+/* goroutines.c: which processes have goroutines; which goroutine ran on which thread when. */
+int draft_go_processes(struct draft *d);
+int draft_go_runs(struct draft *d);
+bool draft_is_go_thread(const struct draft *d, uint32_t thread);
+/* The strand of what a thread did at a moment: its own, or the goroutine's that it ran; NONE. */
+uint32_t draft_strand_at(const struct draft *d, uint32_t thread, int64_t ns);
 /* strands.c: threads become strands, with their CPUs. */
 int draft_strands(struct draft *d);
 /* op-strands.c: which strand ops are on; where there are no threads, ops become strands. */

@@ -9,7 +9,7 @@ static uint32_t sample_strand(const struct draft *d, const struct model_sample_t
 {
 	uint32_t thread = t->sample < d->m->sample_n ? d->m->samples[t->sample].thread : 0;
 
-	return thread < d->m->thread_n ? d->r->strand_of_thread[thread] : NONE;
+	return draft_strand_at(d, thread, t->at_ns);
 }
 
 int emit_samples_init(const struct draft *d, struct emit_samples *ret)

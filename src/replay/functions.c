@@ -170,7 +170,7 @@ static int op_pool(struct sharer *x, const struct tag *t, struct pool **ret)
 	return 0;
 }
 
-/* Hits go to their op's pool, all samples (also those without a time) to their strands'. */
+/* Hits go to their op's pool and their strands'; where samples have no times these have all of their threads'. */
 static int pools_fill(struct sharer *x, const struct emit_samples *samples)
 {
 	const struct model *m = x->r->m;
@@ -185,10 +185,11 @@ static int pools_fill(struct sharer *x, const struct emit_samples *samples)
 		for (next = i; next < samples->hit_n && samples->hits[next].tag == h->tag &&
 			       samples->hits[next].sample == h->sample;)
 			next++;
-		if (op_pool(x, &x->r->tags[h->tag], &p) < 0 || pool_add(p, h->sample, (uint32_t)(next - i)) < 0)
+		if (op_pool(x, &x->r->tags[h->tag], &p) < 0 || pool_add(p, h->sample, (uint32_t)(next - i)) < 0 ||
+		    pool_add(&x->by_strand[x->r->tags[h->tag].strand_key], h->sample, (uint32_t)(next - i)) < 0)
 			return -ENOMEM;
 	}
-	for (size_t i = 1; i < m->sample_n; i++) {
+	for (size_t i = 1; i < m->sample_n && !samples->hit_n; i++) {
 		uint32_t s = m->samples[i].thread < m->thread_n ? x->r->strand_of_thread[m->samples[i].thread] : NONE;
 		uint64_t n = m->samples[i].count < UINT32_MAX ? m->samples[i].count : UINT32_MAX;
 

@@ -72,7 +72,8 @@ static uint32_t strand_of_wait(const struct draft *d, uint32_t wait)
 static int generation_gather(struct draft *d, const uint32_t *waits, size_t n)
 {
 	const struct model *m = d->m;
-	uint32_t token = d->token[waits[0]], last = m->waits[waits[0]].waker < m->thread_n ? d->r->strand_of_thread[m->waits[waits[0]].waker] : NONE;
+	uint32_t token = d->token[waits[0]];
+	uint32_t last = draft_strand_at(d, m->waits[waits[0]].waker, wait_wake_ns(&m->waits[waits[0]]));
 
 	for (size_t i = 0; i < n; i++) {
 		struct item arrival = { .at_ns = m->waits[waits[i]].start_ns, .strand = strand_of_wait(d, waits[i]),
@@ -83,6 +84,8 @@ static int generation_gather(struct draft *d, const uint32_t *waits, size_t n)
 		if (draft_item_add(d, &arrival) < 0)
 			return -ENOMEM;
 	}
+	if (last == NONE)
+		return 0;
 	return draft_item_add(d, &(struct item){ .at_ns = wait_wake_ns(&m->waits[waits[0]]), .strand = last,
 						 .what = POINT_WAIT, .order = 1, .object = token });
 }
@@ -230,6 +233,16 @@ static int children_gather(struct draft *d, const struct family *f, uint32_t par
 	return 0;
 }
 
+/* Who ended it; it has a token, so somebody did. */
+static uint32_t ender_of(const struct draft *d, const struct model_wait *w)
+{
+	uint32_t s = draft_strand_at(d, w->waker, wait_wake_ns(w));
+
+	if (s == NONE && w->target && w->target < d->m->op_n)
+		s = d->r->strand_of_op[w->target];
+	return s != NONE ? s : (uint32_t)d->r->strand_n;
+}
+
 static void joined_mark(const struct draft *d, struct family *f)
 {
 	uint32_t join_id = strtab_find(d->m->strings, "join"), child_id = strtab_find(d->m->strings, "child");
@@ -239,8 +252,7 @@ static void joined_mark(const struct draft *d, struct family *f)
 		uint32_t kind_id = d->m->rows[w->row < d->m->row_n ? w->row : 0].kind_id;
 
 		if (d->use[i] == USE_TOKEN && kind_id && (kind_id == join_id || kind_id == child_id))
-			f->joined[w->waker && w->waker < d->m->thread_n ? d->r->strand_of_thread[w->waker] :
-									  d->r->strand_of_op[w->target]] = 1;
+			f->joined[ender_of(d, w)] = 1;
 	}
 }
 

@@ -98,7 +98,7 @@ static int wait_marks(struct builder *b, uint32_t wait, uint32_t lock, bool acqu
 		e = mark_add(&b->marks, &mark);
 	mark.what = MARK_RELEASE;
 	mark.at_ns = wait_wake_ns(w);
-	mark.strand = w->waker && w->waker < d->m->thread_n ? d->r->strand_of_thread[w->waker] : NONE;
+	mark.strand = w->waker ? draft_strand_at(d, w->waker, mark.at_ns) : NONE;
 	if (e == 0 && mark.strand != NONE)
 		e = mark_add(&b->marks, &mark);
 	return e;

@@ -16,49 +16,10 @@
 #include <string.h>
 
 #include "replay/draft.h"
+#include "replay/numbers.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 #include "util/vec.h"
-
-/* Threads by pid and tid, those of one number in a chain. */
-struct numbers {
-	struct map *first;
-	uint32_t *next; /* by thread, 0: last */
-};
-
-static void numbers_done(struct numbers *n)
-{
-	map_free(n->first);
-	free(n->next);
-}
-
-static int numbers_make(const struct model *m, struct numbers *ret)
-{
-	ret->next = calloc(m->thread_n, sizeof(*ret->next));
-	if (!ret->next || map_new(&ret->first) < 0)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->thread_n; i++) {
-		uint64_t key = (uint64_t)m->threads[i].pid << 32 | m->threads[i].tid, first = 0;
-
-		map_get(ret->first, key, &first);
-		ret->next[i] = (uint32_t)first;
-		if (map_put(ret->first, key, i) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static uint32_t thread_of_op(const struct model *m, const struct numbers *n, const struct model_op *o)
-{
-	uint64_t i = 0;
-
-	map_get(n->first, (uint64_t)o->pid << 32 | o->tid, &i);
-	for (; i; i = n->next[i]) {
-		if (m->threads[i].begin_ns <= o->start_ns && o->start_ns < m->threads[i].end_ns)
-			return (uint32_t)i;
-	}
-	return 0;
-}
 
 /* A process's op, of which its first thread is the strand; a thread's; else one that happens on a thread. */
 static int ops_of_threads(struct draft *d)
@@ -75,7 +36,7 @@ static int ops_of_threads(struct draft *d)
 
 		if (r->strands[s].op)
 			r->strand_of_op[r->strands[s].op] = (uint32_t)s;
-		if (op && op < m->op_n && (t->tid == t->pid || r->strand_of_op[op] == NONE))
+		if (op && op < m->op_n && ((t->goid ? t->goid == 1 : t->tid == t->pid) || r->strand_of_op[op] == NONE))
 			r->strand_of_op[op] = (uint32_t)s;
 		d->frame[op < m->op_n ? op : 0] = d->frame[r->strands[s].op] = 1;
 	}
@@ -87,7 +48,8 @@ static int ops_of_threads(struct draft *d)
 			d->frame[i] = 1;
 		if (d->frame[i])
 			continue;
-		thread = thread_of_op(m, &numbers, o);
+		thread = o->goid ? numbers_goroutine(m, &numbers, o->pid, o->goid) :
+				   numbers_thread(m, &numbers, o->pid, o->tid, o->start_ns);
 		r->strand_of_op[i] = thread ? r->strand_of_thread[thread] : NONE;
 	}
 	return 0;

@@ -22,6 +22,8 @@ void draft_done(struct draft *d)
 	free(d->item_first);
 	free(d->own_runq_ns);
 	free(d->frame);
+	free(d->is_go);
+	free(d->go_runs);
 	free(d->gaps);
 	free(d->ticks);
 	map_free(d->execs);
@@ -213,8 +215,10 @@ static int draft_half(void *arg, size_t i)
 
 static int compile(struct replay *r, struct draft *d, struct emit_samples *samples)
 {
-	int e = draft_strands(d);
+	int e = draft_go_processes(d);
 
+	if (e == 0)
+		e = draft_strands(d);
 	if (e == 0)
 		e = draft_ops(d);
 	if (e == 0)

@@ -21,7 +21,8 @@ static int64_t own_ns(const struct stretches *x, const struct model_wait *w, int
 {
 	int64_t a_ns = 0, b_ns = 0;
 
-	if (!x->n)
+	/* Goroutines too: their queue is the runtime's, whatever CPU there is. */
+	if (!x->n || (!w->cpu_to && !w->cpu_from))
 		return w->end_ns - from_ns > WAKEUP_NS ? w->end_ns - from_ns - WAKEUP_NS : 0;
 	if (w->cpu_to)
 		a_ns = stretches_overlap(x, w->cpu_to - 1u, from_ns, w->end_ns);

@@ -135,9 +135,11 @@ static void sinks_choose(struct draft *d)
 
 	for (size_t s = 0; s < r->strand_n && root; s++) {
 		const struct model_thread *t = &m->threads[r->strands[s].thread];
+		/* main.main runs in goroutine 1. */
+		bool first = t->goid ? t->goid == 1 : t->tid == t->pid;
 
 		/* Two lives under one number: an execve by another thread. The last one ends it. */
-		if (r->strands[s].process == root && t->tid == t->pid && t->end_ns >= last_ns) {
+		if (r->strands[s].process == root && first && t->end_ns >= last_ns) {
 			leader = (uint32_t)s;
 			last_ns = t->end_ns;
 		}
@@ -167,6 +169,9 @@ int draft_strands(struct draft *d)
 		const struct model_thread *t = &m->threads[i];
 		int64_t end_ns = t->end_ns < m->end_ns ? t->end_ns : m->end_ns;
 
+		r->strand_of_thread[i] = NONE;
+		if (draft_is_go_thread(d, (uint32_t)i))
+			continue;
 		r->strand_of_thread[i] = (uint32_t)r->strand_n;
 		r->strands[r->strand_n++] = (struct strand){
 			.thread = (uint32_t)i,

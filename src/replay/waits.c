@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "replay/draft.h"
+#include "replay/numbers.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 #include "util/vec.h"
@@ -155,7 +156,7 @@ static uint32_t waker_strand(const struct draft *d, const struct model_wait *w)
 
 	if (w->waker && w->waker < m->thread_n && w->waker != w->thread &&
 	    (w->ctx == WAKER_TASK || w->ctx == WAKER_NONE || w->ctx == WAKER_UNKNOWN))
-		return d->r->strand_of_thread[w->waker];
+		return draft_strand_at(d, w->waker, wait_wake_ns(w));
 	return NONE;
 }
 
@@ -343,6 +344,17 @@ static int forkers_find(const struct draft *d, uint32_t **ret)
 	return 0;
 }
 
+/* A goroutine's is known by number. first: strand of the process's first thread, whose is forker. */
+static uint32_t starter_of(const struct draft *d, const struct numbers *numbers, uint32_t s, uint32_t forker, uint32_t first)
+{
+	const struct model_thread *t = &d->m->threads[d->r->strands[s].thread];
+	uint32_t parent = t->parent_goid ? numbers_goroutine(d->m, numbers, t->pid, t->parent_goid) : 0;
+
+	if (parent)
+		return d->r->strand_of_thread[parent];
+	return first == s ? forker : first;
+}
+
 /*
  * A thread that ran at once leaves no wait that says who started it. A process's first thread was started by who forked
  * it, its others most likely by its first.
@@ -351,9 +363,10 @@ static int unseen_starts_add(struct draft *d)
 {
 	const struct model *m = d->m;
 	struct replay *r = d->r;
+	_cleanup_(numbers_done) struct numbers numbers = { 0 };
 	_cleanup_(freep) uint32_t *forkers = NULL;
 
-	if (forkers_find(d, &forkers) < 0)
+	if (forkers_find(d, &forkers) < 0 || numbers_make(m, &numbers) < 0)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < r->strand_n; s++) {
 		struct strand *x = &r->strands[s];
@@ -361,7 +374,7 @@ static int unseen_starts_add(struct draft *d)
 
 		if (x->token != NONE || !x->thread || m->threads[x->thread].clipped & CLIPPED_BEFORE || !op || op >= m->op_n)
 			continue;
-		by = r->strand_of_op[op] == s ? forkers[op] : r->strand_of_op[op];
+		by = starter_of(d, &numbers, s, forkers[op], r->strand_of_op[op]);
 		if (by == NONE || by == s || r->strands[by].begin_ns > x->begin_ns || r->strands[by].end_ns < x->begin_ns)
 			continue;
 		if (draft_token_add(d, NONE, &token) < 0)
@@ -382,7 +395,8 @@ int draft_waits(struct draft *d)
 	d->use = calloc(m->wait_n, sizeof(*d->use));
 	d->token = malloc(m->wait_n * sizeof(*d->token));
 	d->lock = malloc(m->wait_n * sizeof(*d->lock));
-	if (!d->use || !d->token || !d->lock || execs_find(d) < 0 || waits_by_strand(d->r, &d->waits, &d->wait_first) < 0)
+	if (!d->use || !d->token || !d->lock || execs_find(d) < 0 ||
+	    waits_by_strand(d->r, &d->waits, &d->wait_first) < 0 || draft_go_runs(d) < 0)
 		return -ENOMEM;
 	d->site = calloc(d->wait_first[d->r->strand_n] + 1, sizeof(*d->site));
 	if (!d->site)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* The same world, once of threads and once of goroutines on threads: what would be if is the same. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+enum { THREAD_TID = 500 };
+
+/* Nobody wakes another in the very moment in which it comes or goes, so that the thread tells who it was. */
+static struct world shared_world(void)
+{
+	struct world w = { .cpu_n = 2, .slice_ns = 1000 * MS };
+	uint32_t event = 0;
+	unsigned seed = 4;
+
+	for (uint32_t t = 1; t <= 4; t++) {
+		world_add(&w, 0, STEP_COMPUTE, 0, 10 * US, 0);
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	}
+	world_add(&w, 0, STEP_COMPUTE, 0, 10 * US, 0);
+	for (int i = 0; i < 40; i++) {
+		uint32_t a = (uint32_t)rig_pick(&seed, 1, 4), b = 1 + a % 4;
+
+		world_add(&w, a, i % 3 ? STEP_COMPUTE : STEP_SLEEP, 0, rig_pick(&seed, 200 * US, 3 * MS), (uint8_t)('a' + i % 2));
+		world_add(&w, a, STEP_COMPUTE, 0, 10 * US, 0);
+		world_add(&w, a, STEP_SIGNAL, event, 0, 0);
+		world_add(&w, a, STEP_COMPUTE, 0, 10 * US, 0);
+		world_add(&w, b, STEP_WAIT, event++, 0, 0);
+	}
+	for (uint32_t t = 1; t <= 4; t++)
+		world_add(&w, 0, STEP_JOIN, t, 0, 0);
+	return w;
+}
+
+/* On which CPU the goroutine ran at a moment: that of the wait before. */
+static uint32_t cpu_at(const struct model *m, uint32_t thread, int64_t ns)
+{
+	uint32_t cpu = 1;
+	int64_t last = -1;
+
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (w->thread == thread && w->end_ns <= ns && w->end_ns >= last && w->cpu_to) {
+			cpu = w->cpu_to;
+			last = w->end_ns;
+		}
+	}
+	return cpu;
+}
+
+/* Threads become goroutines, and there is a thread for each CPU, bound to it. Who woke is told by thread if by_thread. */
+static void goroutines_make(struct model *m, bool by_thread)
+{
+	uint32_t thread_n = (uint32_t)m->thread_n, threads[3] = { 0 };
+
+	for (uint32_t cpu = 1; cpu <= 2; cpu++) {
+		cr_assert(model_thread_add(m, &threads[cpu]) == 0);
+		m->threads[threads[cpu]] = (struct model_thread){ .pid = m->threads[1].pid, .tid = THREAD_TID + cpu, .process = 1,
+								  .end_ns = m->end_ns, .has_totals = true };
+	}
+	for (size_t i = 1; i < m->wait_n; i++) {
+		struct model_wait *w = &m->waits[i];
+		struct model_wait_words words = model_wait_words(m, w);
+
+		words.tid = w->cpu_to ? THREAD_TID + (uint32_t)w->cpu_to : 0;
+		cr_assert(model_wait_words_set(m, w, &words) == 0);
+		if (by_thread && w->waker)
+			w->waker = threads[cpu_at(m, w->waker, w->wake_ns)];
+	}
+	for (uint32_t t = 1; t < thread_n; t++) {
+		m->threads[t].goid = t;
+		m->threads[t].tid = THREAD_TID + 1;
+	}
+}
+
+Test(goroutines, as_threads)
+{
+	static const double factors[] = { 0, 0.5, 0.9 };
+
+	for (int by_thread = 0; by_thread < 2; by_thread++) {
+		struct world w = shared_world();
+		struct replay_outcome before[6], after[6];
+		struct replay_facts f;
+		struct rig x;
+
+		rig_start(&x, &w);
+		for (int i = 0; i < 6; i++)
+			before[i] = rig_ask(&x, (char)('a' + i % 2), factors[i / 2]);
+		replay_free(x.r);
+		goroutines_make(x.m, by_thread);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		replay_facts(x.r, &f);
+		cr_expect(f.strand_n == 5 && f.makespan_ns == x.makespan_ns && f.e1_ns == x.makespan_ns, "%u strands, %ld, E1 %ld",
+			  f.strand_n, (long)f.makespan_ns, (long)f.e1_ns);
+		for (int i = 0; i < 6; i++) {
+			after[i] = rig_ask(&x, (char)('a' + i % 2), factors[i / 2]);
+			cr_expect(after[i].e1_ns == before[i].e1_ns && after[i].e2_ns == before[i].e2_ns,
+				  "by thread %d, %d: E1 %ld, was %ld, E2 %ld, was %ld", by_thread, i, (long)after[i].e1_ns,
+				  (long)before[i].e1_ns, (long)after[i].e2_ns, (long)before[i].e2_ns);
+		}
+		rig_stop(&x);
+	}
+}
