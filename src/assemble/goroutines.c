@@ -420,6 +420,15 @@ static int stretch_of(struct assemble *a, struct go_runtime *go, struct goroutin
 	return 0;
 }
 
+/* Recording's end was told of it when its process's end was not known yet, which ends it too. */
+static bool is_over(const struct assemble *a, const struct wcbpf_go_interval *e)
+{
+	uint32_t process = assemble_process_at(a, e->tgid, e->park_ns);
+
+	return e->flags & WCBPF_GO_OPEN_AT_END && process && a->processes[process].death_ns &&
+	       a->processes[process].death_ns <= e->head.time_ns;
+}
+
 int assemble_go_interval(struct assemble *a, const struct wcbpf_go_interval *e)
 {
 	uint32_t thread, entry = 0;
@@ -432,6 +441,8 @@ int assemble_go_interval(struct assemble *a, const struct wcbpf_go_interval *e)
 		a->m->integrity.lost_go_events++;
 		return 0;
 	}
+	if (is_over(a, e))
+		return 0;
 	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, &thread) < 0 ||
 	    assemble_goroutine_at(a, thread, e->goid, e->park_ns, &g) < 0 ||
 	    stretch_of(a, a->processes[g->strand.process].go, g, e, &x) < 0)

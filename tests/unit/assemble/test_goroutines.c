@@ -327,8 +327,11 @@ Test(goroutines, waits_that_the_process_did_not_outlive)
 	go_birth(&rig, MS(1), 100, 1, 7, PC_SERVE);
 	GO_WAIT(&rig, 7, MS(2), 0, MS(5), .reason = R_SELECT, .flags = WCBPF_GO_EXITED);
 	rig_exit(&rig, MS(5), 100, 100, 9, true);
+	/* when recording ended it was still among those that wait */
+	GO_WAIT(&rig, 7, MS(2), 0, MS(20), .reason = R_SELECT, .flags = WCBPF_GO_OPEN_AT_END);
 	rig_finish(&rig, MS(20));
 	cr_assert_eq(rig.m->wait_n, 2);
+	cr_expect_eq(rig.m->process_n, 2, "another process is made up");
 	cr_expect(rig.m->waits[1].outcome == WAIT_KILLED && rig.m->waits[1].ctx == WAKER_NONE && !rig.m->waits[1].clipped);
 	cr_expect_eq(rig.m->waits[1].end_ns, 5000000);
 	cr_expect_eq(entry(7)->end_ns, 5000000);
