@@ -210,6 +210,12 @@ static int unseen_join_add(struct draft *d, uint32_t parent, uint32_t child, uin
 	return end_signal_add(d, child, p->end_ns, *token);
 }
 
+/* A goroutine that ended with its process was waited for by nobody. */
+static bool is_unfinished(const struct draft *d, const struct strand *child, const struct strand *parent)
+{
+	return child->thread && d->m->threads[child->thread].goid && child->end_ns >= parent->end_ns;
+}
+
 /* A parent's children follow each other in `children`. */
 static int children_gather(struct draft *d, const struct family *f, uint32_t parent, const uint32_t *children, size_t n)
 {
@@ -223,7 +229,7 @@ static int children_gather(struct draft *d, const struct family *f, uint32_t par
 		const struct strand *child = &d->r->strands[children[i]];
 		uint32_t wait;
 
-		if (child->open || f->joined[children[i]])
+		if (child->open || f->joined[children[i]] || is_unfinished(d, child, &d->r->strands[parent]))
 			continue;
 		wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
 		if ((wait ? end_signal_add(d, children[i], wait_wake_ns(&d->m->waits[wait]), d->token[wait]) :

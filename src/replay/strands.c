@@ -103,27 +103,48 @@ static int groups_make(struct draft *d)
 	return 0;
 }
 
-/* The process whose end ends the recording's story: begun in it, ended in it, and no child of another. 0: there is none. */
-static uint32_t root_process(const struct model *m)
+/* The only one that no other started: itself here since before, perhaps. 0: there are several. */
+static uint32_t only_process(const struct model *m)
+{
+	uint32_t only = 0;
+
+	for (size_t i = 1; i < m->process_n; i++) {
+		uint32_t op = m->processes[i].op;
+
+		if (!op || op >= m->op_n || m->ops[op].parent)
+			continue;
+		if (only)
+			return 0;
+		only = (uint32_t)i;
+	}
+	return only;
+}
+
+/* The first that began in the recording. 0: none, or somebody was there before and may well be what matters. */
+static uint32_t first_process(const struct model *m)
 {
 	uint32_t root = 0;
 
 	for (size_t i = 1; i < m->process_n; i++) {
 		const struct model_op *o = &m->ops[m->processes[i].op < m->op_n ? m->processes[i].op : 0];
 
-		if (!m->processes[i].op || o->clipped & CLIPPED_BEFORE)
+		if (!m->processes[i].op)
 			continue;
+		if (o->clipped & CLIPPED_BEFORE)
+			return 0;
 		if (!root || o->start_ns < m->ops[m->processes[root].op].start_ns)
 			root = (uint32_t)i;
 	}
-	if (root && (m->ops[m->processes[root].op].open || m->ops[m->processes[root].op].clipped & CLIPPED_AFTER))
-		return 0;
-	/* Somebody who was there before may well be what matters. */
-	for (size_t i = 1; i < m->process_n && root; i++) {
-		if (m->processes[i].op && m->processes[i].op < m->op_n && m->ops[m->processes[i].op].clipped & CLIPPED_BEFORE)
-			root = 0;
-	}
 	return root;
+}
+
+/* The process whose end ends the recording's story. 0: there is none, or it had not ended. */
+static uint32_t root_process(const struct model *m)
+{
+	uint32_t only = only_process(m), root = only ? only : first_process(m);
+	const struct model_op *o = &m->ops[m->processes[root].op < m->op_n ? m->processes[root].op : 0];
+
+	return root && !o->open && !(o->clipped & CLIPPED_AFTER) ? root : 0;
 }
 
 static void sinks_choose(struct draft *d)
