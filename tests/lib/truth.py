@@ -85,7 +85,8 @@ class Comparison:
             inside = [w for w in found if 2 * overlap(w) > min(w.end - w.start, length)]
             if len(inside) > 1:
                 self.problems.append('%d waits for one call: %s: %s' % (len(inside), self._show(t), inside))
-            taken.update(id(w) for w in found)
+            # ... and that neighbour stays free for the call that it belongs to.
+            taken.update(id(w) for w in found if w is best or 2 * overlap(w) > w.end - w.start)
             self.pairs.append((t, best))
             self._times(t, best)
             self._facts(t, best)
