@@ -45,7 +45,7 @@ int picture_set_view(void *config, const char *value, char **ret_why)
 			return 0;
 		}
 	}
-	return options_refuse(ret_why, "--view %s: there are offcpu, offwake, wall and path", value);
+	return options_refuse(ret_why, "--view %s: there are offcpu, offwake, wall, path and goroutines", value);
 }
 
 int picture_set_idle(void *config, const char *value, char **ret_why)
@@ -223,6 +223,8 @@ static const char *nothing(const struct picture_options *o)
 	switch (o->view) {
 	case EXPORT_WALL:
 		return "the recording has no threads' lives, which the view wall is made of; try --view offcpu";
+	case EXPORT_GOROUTINES:
+		return "no goroutine was recorded (record --probes finds them in Go programs)";
 	case EXPORT_PATH:
 		return "no critical path can be found in the recording";
 	default:

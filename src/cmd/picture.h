@@ -27,9 +27,9 @@ int picture_set_comm(void *config, const char *value, char **ret_why);
 int picture_set_symbols(void *config, const char *value, char **ret_why);
 int picture_set_debuginfod(void *config, const char *value, char **ret_why);
 
-#define PICTURE_VIEWS "offcpu|offwake|wall|path"
+#define PICTURE_VIEWS "offcpu|offwake|wall|path|goroutines"
 #define PICTURE_ROW_VIEW                                                                                          \
-	{0, "view", "VIEW", PICTURE_VIEWS, "blocked time, that and who ended it, all time, the critical path",        \
+	{0, "view", "VIEW", PICTURE_VIEWS, "blocked time, also by who ended it, all time, the critical path, goroutines", \
 	 picture_set_view}
 #define PICTURE_ROWS                                                                                              \
 	{'i', NULL, "DIR|DUMP", NULL, "read this; the same as the operand (default: ./wcbpf.out)", picture_set_input},  \

@@ -46,6 +46,7 @@ static const struct {
 	[EXPORT_OFFWAKE] = {"offwake", "blocked time, by who waited and who ended it"},
 	[EXPORT_WALL] = {"wall", "all threads' lifetimes"},
 	[EXPORT_PATH] = {"path", "critical path"},
+	[EXPORT_GOROUTINES] = {"goroutines", "time that goroutines were parked"},
 };
 
 const char *export_view_name(enum export_view view)

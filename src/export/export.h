@@ -18,6 +18,7 @@ enum export_view {
 	EXPORT_OFFWAKE, /* the same, and above it who ended the wait, from the waking point down */
 	EXPORT_WALL,	/* all of the threads' lives: on the CPU by samples, runnable, blocked */
 	EXPORT_PATH,	/* the critical path */
+	EXPORT_GOROUTINES, /* what goroutines were parked for, by their stacks; time of no thread, and in no other view */
 	EXPORT_VIEW_MAX,
 };
 /* "offcpu", ...; NULL for none. */
@@ -41,7 +42,7 @@ struct export_job {
 	const bool *threads, *waits, *ops;
 	const struct export_stretch *path; /* NULL: not computed */
 	size_t path_n;
-	enum export_view view;
+	enum export_view view; /* of folded and flamegraph; of pprof only whether it is GOROUTINES */
 	bool idle_too; /* pictures: also waits that are idle by design */
 	const char *name; /* of the recording: its command, target or file */
 	const char *version, *host, *kernel;

@@ -152,16 +152,20 @@ static int oncpu_samples(struct profile *p, struct firefox_tables *t, uint32_t t
 	return 0;
 }
 
-/* A thread that was never sampled: its times between waits, of which only the length is known. */
-static int unsampled_add(struct firefox_tables *t, int64_t from_ns, int64_t to_ns, struct thread_samples *to)
+/*
+ * A thread that was never sampled: its times between waits, of which only the length is known. A goroutine's are its
+ * thread's, which has them too: here they are no time on the CPU.
+ */
+static int unsampled_add(struct firefox_tables *t, bool goroutine, int64_t from_ns, int64_t to_ns, struct thread_samples *to)
 {
+	uint64_t ns = to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
 	uint32_t stack;
 
-	if (to_ns <= from_ns)
+	if (!ns)
 		return 0;
-	if (firefox_stack(t, 0, 0, "[on-cpu, not sampled]", FIREFOX_OTHER, &stack) < 0)
+	if (firefox_stack(t, 0, 0, goroutine ? "[running]" : "[on-cpu, not sampled]", FIREFOX_OTHER, &stack) < 0)
 		return -ENOMEM;
-	return sample_add(to, from_ns, (uint64_t)(to_ns - from_ns), (uint64_t)(to_ns - from_ns), stack);
+	return sample_add(to, from_ns, ns, goroutine ? 0 : ns, stack);
 }
 
 static int wait_samples(struct profile *p, struct firefox_tables *t, uint32_t wait, struct thread_samples *to)
@@ -204,13 +208,14 @@ static int samples_make(struct profile *p, struct firefox_tables *t, const struc
 		uint32_t wait = p->scene.waits[a->wait_first + i];
 		const struct model_wait *w = &p->m->waits[wait];
 
-		if (!sampled && unsampled_add(t, at_ns, w->start_ns, ret) < 0)
+		if (!sampled && unsampled_add(t, thread->goid, at_ns, w->start_ns, ret) < 0)
 			return -ENOMEM;
 		at_ns = w->end_ns > at_ns ? scene_wait_run_ns(p->m, wait) : at_ns;
 		if (wait_samples(p, t, wait, ret) < 0)
 			return -ENOMEM;
 	}
-	if (sampled ? oncpu_samples(p, t, a->thread, ret) < 0 : unsampled_add(t, at_ns, thread->end_ns, ret) < 0)
+	if (sampled ? oncpu_samples(p, t, a->thread, ret) < 0 :
+		      unsampled_add(t, thread->goid, at_ns, thread->end_ns, ret) < 0)
 		return -ENOMEM;
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), sample_compare);
@@ -358,11 +363,14 @@ static void thread_head_write(const struct profile *p, const struct scene_actor 
 
 	/* A pid is what tells processes apart there: one that was used again gets a suffix, as samply gives it. */
 	snprintf(pid, sizeof(pid), again ? "%u.%u" : "%u", g->pid, again);
-	snprintf(tid, sizeof(tid), a->thread ? "%u" : "ops of %u", a->thread ? t->tid : g->pid);
+	if (t->goid)
+		snprintf(tid, sizeof(tid), "goid %" PRIu64, t->goid);
+	else
+		snprintf(tid, sizeof(tid), a->thread ? "%u" : "ops of %u", a->thread ? t->tid : g->pid);
 	json_kv_string(j, "name", a->thread ? label_thread(p->m, a->thread) : "ops");
 	json_kv_string(j, "processName", scene_group_name(&p->scene, p->m, a->group));
 	json_kv_string(j, "processType", "default");
-	json_kv_bool(j, "isMainThread", a->thread && t->tid == t->pid);
+	json_kv_bool(j, "isMainThread", a->thread && !t->goid && t->tid == t->pid);
 	json_kv_string(j, "pid", pid);
 	json_kv_string(j, "tid", tid);
 	json_key(j, "processStartupTime");

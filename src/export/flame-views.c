@@ -11,10 +11,13 @@
 #include "analyze/analyze.h"
 #include "export/flame.h"
 #include "export/label.h"
+#include "export/lives.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/text.h"
 #include "util/vec.h"
+
+enum { OP_DEPTH_MAX = 64 };
 
 struct growing {
 	const struct export_job *job;
@@ -135,7 +138,7 @@ static bool wait_shown(const struct growing *g, uint32_t wait, struct export_tol
 {
 	const struct model_wait *w = &g->m->waits[wait];
 
-	if (g->job->waits && !g->job->waits[wait])
+	if ((g->job->waits && !g->job->waits[wait]) || g->m->rows[w->row].parked != (g->job->view == EXPORT_GOROUTINES))
 		return false;
 	if (g->job->idle_too || !analyze_wait_is_idle(g->m, w))
 		return true;
@@ -150,6 +153,24 @@ static int wait_tower(struct growing *g, uint32_t wait, uint32_t *ret)
 	return tower_at(g, r->comm_id, r->ustack, r->kstack, ret);
 }
 
+/* Stands for a whole thread or process: its name is there already. */
+static bool op_is_actor(const struct model_op *o, uint32_t op, const struct model_thread *t)
+{
+	return op == t->op || ((o->kind == OP_EXEC || o->kind == OP_EXEC_PHASE) && o->pid && o->tid == o->pid && !o->goid);
+}
+
+/* What it was at when it woke: the innermost op first. */
+static int waker_ops_climb(struct growing *g, const struct model_wait *w, uint32_t *node)
+{
+	const struct model_thread *t = &g->m->threads[w->waker];
+	uint32_t op = w->waker ? model_wait_waker_op(g->m, w) : 0;
+
+	for (unsigned depth = 0; op && depth < OP_DEPTH_MAX; op = g->m->ops[op].parent, depth++)
+		if (!op_is_actor(&g->m->ops[op], op, t) && name_climb(g, FLAME_WAKER, label_op(g->m, op), node) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 static int waker_climb(struct growing *g, uint32_t wait, uint32_t *node)
 {
 	const struct model_wait *w = &g->m->waits[wait];
@@ -161,6 +182,8 @@ static int waker_climb(struct growing *g, uint32_t wait, uint32_t *node)
 		return word_climb(g, FLAME_WORD, "[not ended]", node);
 	if (!*waker)
 		return word_climb(g, FLAME_WORD, "[waker unknown]", node);
+	if (waker_ops_climb(g, w, node) < 0)
+		return -ENOMEM;
 	return name_climb(g, FLAME_WAKER, waker, node);
 }
 
@@ -196,16 +219,16 @@ static int piece_add(struct growing *g, uint32_t node, const char *word, uint64_
 	return 0;
 }
 
-static int wall_waits(struct growing *g, struct account *accounts, struct export_told *told)
+static int wall_waits(struct growing *g, const struct lives *lives, struct account *accounts, struct export_told *told)
 {
 	for (uint32_t i = 1; i < g->m->wait_n; i++) {
 		const struct model_wait *w = &g->m->waits[i];
-		uint32_t node;
+		uint32_t node, thread = lives_thread_of_wait(lives, g->m, i);
 
-		if (!w->thread)
+		if (!thread)
 			continue;
-		accounts[w->thread].waits_blocked_ns += (uint64_t)w->blocked_ns;
-		accounts[w->thread].waits_runnable_ns += (uint64_t)w->runnable_ns;
+		accounts[thread].waits_blocked_ns += (uint64_t)w->blocked_ns;
+		accounts[thread].waits_runnable_ns += (uint64_t)w->runnable_ns;
 		if (!wait_shown(g, i, told))
 			continue;
 		if (wait_tower(g, i, &node) < 0 || piece_add(g, node, "[blocked]", (uint64_t)w->blocked_ns) < 0 ||
@@ -217,7 +240,7 @@ static int wall_waits(struct growing *g, struct account *accounts, struct export
 
 static bool thread_shown(const struct growing *g, uint32_t thread)
 {
-	return !g->job->threads || g->job->threads[thread];
+	return !g->m->threads[thread].goid && (!g->job->threads || g->job->threads[thread]);
 }
 
 /* A sample's share of its thread's time on the CPU; shares sum to it exactly. */
@@ -276,10 +299,11 @@ static int wall_rest(struct growing *g, uint32_t thread, const struct account *a
 static int wall_grow(struct growing *g, struct export_told *told)
 {
 	_cleanup_(freep) struct account *accounts = calloc(g->m->thread_n, sizeof(*accounts));
+	_cleanup_(lives_done) struct lives lives = { 0 };
 
-	if (!accounts)
+	if (!accounts || lives_make(g->m, &lives) < 0)
 		return -ENOMEM;
-	if (wall_waits(g, accounts, told) < 0 || wall_samples(g, accounts) < 0)
+	if (wall_waits(g, &lives, accounts, told) < 0 || wall_samples(g, accounts) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < g->m->thread_n; i++)
 		if (thread_shown(g, i) && wall_rest(g, i, &accounts[i]) < 0)
@@ -289,20 +313,13 @@ static int wall_grow(struct growing *g, struct export_told *told)
 
 /* ---- the critical path ---- */
 
-/* Stands for a whole thread or process: its name is there already. */
-static bool op_is_actor(const struct model_op *o, uint32_t op, const struct model_thread *t)
-{
-	return op == t->op || ((o->kind == OP_EXEC || o->kind == OP_EXEC_PHASE) && o->pid);
-}
-
 /* The ops that one is under, the outermost first. */
 static int ops_climb(struct growing *g, uint32_t thread, uint32_t op, uint32_t *node)
 {
-	enum { DEPTH_MAX = 64 };
-	uint32_t chain[DEPTH_MAX];
+	uint32_t chain[OP_DEPTH_MAX];
 	size_t n = 0;
 
-	for (; op && n < DEPTH_MAX; op = g->m->ops[op].parent)
+	for (; op && n < OP_DEPTH_MAX; op = g->m->ops[op].parent)
 		if (!op_is_actor(&g->m->ops[op], op, &g->m->threads[thread]))
 			chain[n++] = op;
 	while (n--)
@@ -395,6 +412,7 @@ static int grow(struct growing *g, struct export_told *told)
 {
 	switch (g->job->view) {
 	case EXPORT_OFFCPU:
+	case EXPORT_GOROUTINES:
 		return offcpu_grow(g, false, told);
 	case EXPORT_OFFWAKE:
 		return offcpu_grow(g, true, told);

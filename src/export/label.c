@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #include "export/label.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const char *label_op(const struct model *m, uint32_t op)
@@ -23,7 +24,16 @@ const char *label_thread(const struct model *m, uint32_t thread)
 {
 	const char *name = strtab_str(m->strings, m->threads[thread].comm_id);
 
-	return *name ? name : "thread";
+	return *name ? name : m->threads[thread].goid ? "goroutine" : "thread";
+}
+
+void label_thread_append(struct text *t, const struct model *m, uint32_t thread)
+{
+	const struct model_thread *of = &m->threads[thread];
+
+	if (of->goid)
+		text_appendf(t, "goroutine %" PRIu64 "%s", of->goid, of->comm_id ? " " : "");
+	text_append(t, of->goid ? strtab_str(m->strings, of->comm_id) : label_thread(m, thread));
 }
 
 const char *label_waker(const struct model *m, uint32_t wait)

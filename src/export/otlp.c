@@ -2,7 +2,8 @@
 /*
  * OTLP in JSON (opentelemetry.io, "OTLP specification", JSON encoding): ids in
  * hex, 64-bit integers as strings, enums as numbers. One resource a process,
- * one span an op. A wait is a link on the span that waited. It leads to the
+ * one span an op, under the ids that the program gave it if it has such spans
+ * itself. A wait is a link on the span that waited. It leads to the
  * span whose end it waited for, and to none (all zeros) where that is not
  * known: a target that is wrong would be worse.
  */
@@ -10,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/formats.h"
 #include "export/label.h"
@@ -25,6 +27,8 @@ struct spans {
 	struct json *j;
 	struct scene scene;
 	uint32_t *parents;  /* by op: over nested_client links too */
+	uint32_t *span_of_op; /* index of its own OTel span, 0: none */
+	uint32_t *trace_of_op; /* whose own trace it is in: itself, the nearest above that has one, 0: none has */
 	uint32_t *waits;    /* by op: from wait_first[op] on */
 	size_t *wait_first;
 	uint32_t *ops;	    /* by group: from op_first[group] on */
@@ -37,6 +41,8 @@ static void spans_done(struct spans *s)
 	json_free(s->j);
 	scene_done(&s->scene);
 	free(s->parents);
+	free(s->span_of_op);
+	free(s->trace_of_op);
 	free(s->waits);
 	free(s->wait_first);
 	free(s->ops);
@@ -88,6 +94,30 @@ static int parents_make(struct spans *s)
 		if (!o->parent && o->client_id && map_get(starters, o->client_id, &from) && from && from < m->op_n &&
 		    m->ops[from].client_id != o->client_id && m->ops[from].start_ns <= o->start_ns && from != i)
 			s->parents[i] = (uint32_t)from;
+	}
+	return 0;
+}
+
+/* Spans that the program itself has, and which trace each op is in. */
+static int traces_make(struct spans *s)
+{
+	const struct model *m = s->m;
+
+	s->span_of_op = calloc(m->op_n, sizeof(*s->span_of_op));
+	s->trace_of_op = calloc(m->op_n, sizeof(*s->trace_of_op));
+	if (!s->span_of_op || !s->trace_of_op)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < m->span_n; i++)
+		if (m->spans[i].op < m->op_n)
+			s->span_of_op[m->spans[i].op] = i;
+	for (uint32_t i = 1; i < m->op_n; i++) {
+		enum { STEPS_MAX = 1000 };
+		uint32_t above = i;
+
+		/* Damaged dumps have circles. */
+		for (unsigned n = 0; above && !s->span_of_op[above] && n < STEPS_MAX; n++)
+			above = s->trace_of_op[above] ? s->trace_of_op[above] : s->parents[above];
+		s->trace_of_op[i] = above && s->span_of_op[above] ? above : 0;
 	}
 	return 0;
 }
@@ -175,14 +205,57 @@ static void unix_ns(const struct spans *s, int64_t ns, char ret[24])
 	snprintf(ret, 24, "%" PRId64, s->m->epoch_unix_ns + ns);
 }
 
+static void hex(const uint8_t *bytes, size_t n, char *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+}
+
+struct span_id {
+	char text[17];
+};
+
+/* The op's own span's, where the program has one; else its number. */
+static struct span_id span_id(const struct spans *s, uint32_t op)
+{
+	struct span_id id;
+
+	if (s->span_of_op[op])
+		hex(s->m->spans[s->span_of_op[op]].span, 8, id.text);
+	else
+		snprintf(id.text, sizeof(id.text), "%016" PRIx64, s->m->ops[op].id);
+	return id;
+}
+
 /* op 0: none. */
 static void context_write(const struct spans *s, uint32_t op)
 {
-	char id[17];
+	char trace[33] = "00000000000000000000000000000000";
+	uint32_t from = s->trace_of_op[op];
 
-	snprintf(id, sizeof(id), "%016" PRIx64, op ? s->m->ops[op].id : 0);
-	json_kv_string(s->j, "traceId", op ? s->trace_id : "00000000000000000000000000000000");
-	json_kv_string(s->j, "spanId", id);
+	if (from)
+		hex(s->m->spans[s->span_of_op[from]].trace, 16, trace);
+	json_kv_string(s->j, "traceId", op && !from ? s->trace_id : trace);
+	json_kv_string(s->j, "spanId", span_id(s, op).text);
+}
+
+static bool same_trace(const struct spans *s, uint32_t a, uint32_t b)
+{
+	uint32_t x = s->trace_of_op[a], y = s->trace_of_op[b];
+
+	return x == y || (x && y && memcmp(s->m->spans[s->span_of_op[x]].trace, s->m->spans[s->span_of_op[y]].trace, 16) == 0);
+}
+
+/* A parent is of the same trace; one that isn't is linked to. */
+static void parent_link_write(const struct spans *s, uint32_t op)
+{
+	json_begin_object(s->j);
+	context_write(s, s->parents[op]);
+	json_key(s->j, "attributes");
+	json_begin_array(s->j);
+	attribute_string(s->j, "wcbpf.link.purpose", "parent");
+	json_end_array(s->j);
+	json_end_object(s->j);
 }
 
 static void link_write(const struct spans *s, uint32_t wait)
@@ -226,6 +299,8 @@ static void attributes_write(const struct spans *s, const struct model_op *o)
 		attribute_int(j, "process.pid", o->pid);
 	if (o->tid)
 		attribute_int(j, "thread.id", o->tid);
+	if (o->goid)
+		attribute_int(j, "wcbpf.goid", (int64_t)o->goid);
 	if (o->has_exit_status)
 		attribute_int(j, "wcbpf.exit_status", o->exit_status);
 	if (o->open)
@@ -237,14 +312,13 @@ static void span_write(const struct spans *s, uint32_t op)
 {
 	const struct model_op *o = &s->m->ops[op];
 	struct json *j = s->j;
-	char ns[24], parent[17];
+	bool has_parent = op_is_shown(s, s->parents[op]), together = has_parent && same_trace(s, op, s->parents[op]);
+	char ns[24];
 
 	json_begin_object(j);
 	context_write(s, op);
-	if (op_is_shown(s, s->parents[op])) {
-		snprintf(parent, sizeof(parent), "%016" PRIx64, s->m->ops[s->parents[op]].id);
-		json_kv_string(j, "parentSpanId", parent);
-	}
+	if (together)
+		json_kv_string(j, "parentSpanId", span_id(s, s->parents[op]).text);
 	json_kv_string(j, "name", label_op(s->m, op));
 	json_kv_int(j, "kind", KIND_INTERNAL);
 	unix_ns(s, o->start_ns, ns);
@@ -252,9 +326,11 @@ static void span_write(const struct spans *s, uint32_t op)
 	unix_ns(s, o->end_ns, ns);
 	json_kv_string(j, "endTimeUnixNano", ns);
 	attributes_write(s, o);
-	if (s->wait_first[op + 1] > s->wait_first[op]) {
+	if (s->wait_first[op + 1] > s->wait_first[op] || (has_parent && !together)) {
 		json_key(j, "links");
 		json_begin_array(j);
+		if (has_parent && !together)
+			parent_link_write(s, op);
 		for (size_t i = s->wait_first[op]; i < s->wait_first[op + 1]; i++)
 			link_write(s, s->waits[i]);
 		json_end_array(j);
@@ -319,7 +395,7 @@ int export_otlp_write(const struct export_job *job, json_sink sink, void *arg, s
 	(void)told;
 	if (!err)
 		err = scene_make(job, false, &s.scene);
-	if (!err && (parents_make(&s) < 0 || waits_make(&s) < 0 || ops_make(&s) < 0))
+	if (!err && (parents_make(&s) < 0 || traces_make(&s) < 0 || waits_make(&s) < 0 || ops_make(&s) < 0))
 		err = -ENOMEM;
 	if (err)
 		return err;

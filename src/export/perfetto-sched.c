@@ -29,7 +29,7 @@ enum { EVENTS_A_BUNDLE = 1000 };
 
 struct waking {
 	int64_t at_ns;
-	uint32_t wait;
+	uint32_t wait, thread;
 	uint32_t cpu; /* on which its waker ran */
 };
 
@@ -117,6 +117,26 @@ static int64_t waking_ns(const struct model *m, uint32_t wait)
 	return ready_ns - (scene_wait_run_ns(m, wait) == ready_ns && ready_ns > m->waits[wait].start_ns + 1 ? 1 : 0);
 }
 
+static int thread_wakings(struct sched *s, const struct scene_actor *a)
+{
+	const struct model *m = s->t->m;
+
+	for (size_t i = 0; i < a->wait_n; i++) {
+		uint32_t wait = s->t->scene.waits[a->wait_first + i];
+		const struct model_wait *w = &m->waits[wait];
+
+		if (w->wake_ns < 0 || m->rows[w->row].reason == REASON_CPU)
+			continue;
+		if (VEC_RESERVE(s->wakings, s->waking_cap, s->waking_n + 1) < 0)
+			return -ENOMEM;
+		s->wakings[s->waking_n++] = (struct waking){
+			.at_ns = waking_ns(m, wait), .wait = wait, .thread = a->thread,
+			.cpu = w->waker ? cpu_at(s, w->waker, w->wake_ns) : 0,
+		};
+	}
+	return 0;
+}
+
 static int wakings_make(struct sched *s)
 {
 	const struct model *m = s->t->m;
@@ -125,18 +145,11 @@ static int wakings_make(struct sched *s)
 		if (s->first_run[i + 1] > s->first_run[i])
 			qsort_r(s->by_thread + s->first_run[i], s->first_run[i + 1] - s->first_run[i],
 				sizeof(*s->by_thread), by_moment, s->runs.v);
-	for (size_t i = 0; i < s->t->scene.wait_n; i++) {
-		uint32_t wait = s->t->scene.waits[i];
-		const struct model_wait *w = &m->waits[wait];
+	for (size_t i = 0; i < s->t->scene.actor_n; i++) {
+		const struct scene_actor *a = &s->t->scene.actors[i];
 
-		if (w->wake_ns < 0 || m->rows[w->row].reason == REASON_CPU)
-			continue;
-		if (VEC_RESERVE(s->wakings, s->waking_cap, s->waking_n + 1) < 0)
+		if (a->thread && !m->threads[a->thread].goid && thread_wakings(s, a) < 0)
 			return -ENOMEM;
-		s->wakings[s->waking_n++] = (struct waking){
-			.at_ns = waking_ns(m, wait), .wait = wait,
-			.cpu = w->waker ? cpu_at(s, w->waker, w->wake_ns) : 0,
-		};
 	}
 	if (s->waking_n)
 		qsort(s->wakings, s->waking_n, sizeof(*s->wakings), waking_compare);
@@ -224,13 +237,15 @@ static void waking_put(struct sched *s, const struct waking *x)
 	bool from_task = w->ctx == WAKER_TASK || w->waker;
 	size_t event, at;
 
-	model_wait_waker(m, w, &pid, &tid, &comm_id);
+	/* Which thread a goroutine that woke it was on then is not told. */
+	if (!m->threads[w->waker].goid)
+		model_wait_waker(m, w, &pid, &tid, &comm_id);
 	event = event_begin(s, x->at_ns, from_task ? tid : 0);
 	if (!from_task)
 		proto_uint(b, FTRACE_FLAGS, w->ctx == WAKER_NET ? FLAG_SOFTIRQ : FLAG_HARDIRQ);
 	at = proto_begin(b, FTRACE_WAKING);
-	proto_string(b, WAKING_COMM, label_thread(m, w->thread));
-	proto_uint(b, WAKING_PID, m->threads[w->thread].tid);
+	proto_string(b, WAKING_COMM, label_thread(m, x->thread));
+	proto_uint(b, WAKING_PID, m->threads[x->thread].tid);
 	proto_uint(b, WAKING_PRIO, PRIO_DEFAULT);
 	proto_uint(b, WAKING_SUCCESS, 1);
 	proto_uint(b, WAKING_CPU, w->cpu_to ? w->cpu_to - 1u : 0);

@@ -176,8 +176,13 @@ static int actor_track_write(struct trace *t, size_t actor)
 	const struct model_thread *of = &t->m->threads[a->thread];
 	size_t at, thread;
 
-	track_begin(t, actor_uuid(actor), group_uuid(a->group), a->thread ? NULL : "ops", &at);
-	if (a->thread) {
+	_cleanup_(text_done) struct text name = { 0 };
+
+	/* Perfetto knows no goroutines: each is a track of its process. */
+	if (of->goid)
+		label_thread_append(&name, t->m, a->thread);
+	track_begin(t, actor_uuid(actor), group_uuid(a->group), of->goid ? text_str(&name) : a->thread ? NULL : "ops", &at);
+	if (a->thread && !of->goid) {
 		thread = proto_begin(&t->packet, TRACK_THREAD);
 		proto_uint(&t->packet, THREAD_PID, of->pid);
 		proto_uint(&t->packet, THREAD_TID, of->tid);
@@ -246,6 +251,17 @@ static int end_write(struct trace *t, int64_t ns, uint64_t track)
 	return event_end(t, at);
 }
 
+static int stack_put(struct trace *t, uint32_t ustack, uint32_t kstack)
+{
+	uint32_t stack;
+
+	if (perfetto_stack(t, ustack, kstack, &stack) < 0)
+		return -ENOMEM;
+	if (stack)
+		proto_uint(&t->packet, EVENT_STACK, stack);
+	return 0;
+}
+
 static int op_annotate(struct trace *t, uint32_t op)
 {
 	const struct model_op *o = &t->m->ops[op];
@@ -258,14 +274,15 @@ static int op_annotate(struct trace *t, uint32_t op)
 	    perfetto_annotate(t, "client", strtab_str(s, o->client_id)) < 0 ||
 	    perfetto_annotate(t, "meta", strtab_str(s, o->meta_id)) < 0)
 		return -ENOMEM;
-	return o->has_exit_status ? perfetto_annotate_int(t, "exit_status", o->exit_status) : 0;
+	if (o->has_exit_status && perfetto_annotate_int(t, "exit_status", o->exit_status) < 0)
+		return -ENOMEM;
+	return stack_put(t, o->ustack, 0);
 }
 
 static int wait_annotate(struct trace *t, uint32_t wait)
 {
 	const struct model_wait *w = &t->m->waits[wait];
 	const struct model_row *r = &t->m->rows[w->row];
-	uint32_t stack;
 
 	if (perfetto_annotate(t, "reason", wait_reason_name(r->reason)) < 0 ||
 	    perfetto_annotate(t, "for", strtab_str(t->m->strings, w->ident_id)) < 0 ||
@@ -273,12 +290,9 @@ static int wait_annotate(struct trace *t, uint32_t wait)
 	    perfetto_annotate(t, "waker", label_waker(t->m, wait)) < 0 ||
 	    perfetto_annotate(t, "outcome", wait_outcome_name(w->outcome)) < 0 ||
 	    perfetto_annotate_int(t, "blocked_ns", w->blocked_ns) < 0 ||
-	    perfetto_annotate_int(t, "runnable_ns", w->runnable_ns) < 0 ||
-	    perfetto_stack(t, r->ustack, r->kstack, &stack) < 0)
+	    perfetto_annotate_int(t, "runnable_ns", w->runnable_ns) < 0)
 		return -ENOMEM;
-	if (stack)
-		proto_uint(&t->packet, EVENT_STACK, stack);
-	return 0;
+	return stack_put(t, r->ustack, r->kstack);
 }
 
 static int begin_write(struct trace *t, const struct scene_item *item, uint64_t track)
@@ -360,12 +374,11 @@ static int flows_write(struct trace *t)
 	const struct model *m = t->m;
 	int err = 0;
 
-	for (size_t i = 0; i < t->scene.wait_n && !err; i++) {
-		uint32_t wait = t->scene.waits[i];
+	for (uint32_t wait = 1; wait < m->wait_n && !err; wait++) {
 		const struct model_wait *w = &m->waits[wait];
 		uint32_t waker = w->waker < m->thread_n ? t->scene.actor_of_thread[w->waker] : 0;
 
-		if (!waker || w->wake_ns < 0)
+		if (!waker || !t->scene.actor_of_thread[w->thread] || w->wake_ns < 0 || (t->job->waits && !t->job->waits[wait]))
 			continue;
 		err = instant_write(t, w->wake_ns, actor_uuid(waker - 1), "wakes", label_thread(m, w->thread), EVENT_FLOW, wait);
 		if (!err)

@@ -128,7 +128,7 @@ static int rows_make(struct profile *p)
 				   .reason = r->reason };
 		struct row *row;
 
-		if (p->job->waits && !p->job->waits[i])
+		if ((p->job->waits && !p->job->waits[i]) || r->parked != (p->job->view == EXPORT_GOROUTINES))
 			continue;
 		key.pid = w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid;
 		if (row_at(p, &key, &row) < 0)
@@ -400,6 +400,8 @@ int export_pprof_write(const struct export_job *job, json_sink sink, void *arg, 
 	p.modules = calloc(p.m->module_n, sizeof(*p.modules));
 	if (!p.modules || strtab_new(&p.strings) < 0 || rows_make(&p) < 0)
 		return -ENOMEM;
+	if (!p.row_n && job->view == EXPORT_GOROUTINES)
+		return -ENODATA;
 	if (type_append(&p, "waits", "count") < 0 || type_append(&p, "offcpu", "nanoseconds") < 0 ||
 	    type_append(&p, "runnable", "nanoseconds") < 0)
 		return -ENOMEM;

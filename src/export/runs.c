@@ -147,8 +147,9 @@ int runs_make(const struct model *m, const struct scene *s, struct runs *ret)
 	_cleanup_(runs_done) struct runs r = { 0 };
 	size_t cap = 0;
 
+	/* A goroutine is on a thread. */
 	for (size_t i = 0; i < s->actor_n; i++)
-		if (s->actors[i].thread && thread_runs(m, s, &s->actors[i], &r, &cap) < 0)
+		if (s->actors[i].thread && !m->threads[s->actors[i].thread].goid && thread_runs(m, s, &s->actors[i], &r, &cap) < 0)
 			return -ENOMEM;
 	if (r.n)
 		qsort(r.v, r.n, sizeof(*r.v), by_time);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * Numbers of threads and processes are reused, so whose an op is is asked with
- * its time. Entries are sorted by what they belong to instead of being kept in
+ * Entries are sorted by what they belong to instead of being kept in
  * a list each: a recording has 100,000 threads or one with a million waits.
  */
 #include "export/scene.h"
@@ -10,27 +9,25 @@
 #include <stdlib.h>
 
 #include "export/label.h"
+#include "export/lives.h"
 #include "export/pairs.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
 enum group_kind { GROUP_PROCESS = 1, GROUP_PID, GROUP_CLIENT };
 
-/* A number's bearers, each from its begin on. */
-struct life {
-	uint32_t pid, tid, index;
-	int64_t begin_ns;
-};
-struct lives {
-	struct life *v;
-	size_t n;
+/* Whose a wait is; one may be a goroutine's and its thread's. */
+struct belonging {
+	uint32_t actor, wait;
 };
 
 struct building {
 	const struct export_job *job;
 	const struct model *m;
 	bool all_waits;
-	struct lives threads, processes;
+	struct lives lives;
+	struct belonging *belongings;
+	size_t belonging_n, belonging_cap;
 	struct pairs group_numbers;
 	uint32_t *thread_of_op; /* of ops that stand for a thread */
 	size_t group_cap, actor_cap, item_cap;
@@ -41,8 +38,8 @@ struct building {
 
 static void building_done(struct building *b)
 {
-	free(b->threads.v);
-	free(b->processes.v);
+	lives_done(&b->lives);
+	free(b->belongings);
 	pairs_done(&b->group_numbers);
 	free(b->thread_of_op);
 	free(b->own_actor);
@@ -58,61 +55,6 @@ void scene_done(struct scene *s)
 	free(s->actor_of_thread);
 	free(s->actor_of_op);
 	*s = (struct scene){ 0 };
-}
-
-static int life_compare(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* Who bore the numbers at ns; who bore them first if all began later. 0: nobody. */
-static uint32_t lives_find(const struct lives *l, uint32_t pid, uint32_t tid, int64_t ns)
-{
-	const struct life key = { .pid = pid, .tid = tid, .begin_ns = ns, .index = UINT32_MAX };
-	size_t low = 0, high = l->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (life_compare(&l->v[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && l->v[low - 1].pid == pid && l->v[low - 1].tid == tid)
-		return l->v[low - 1].index;
-	return low < l->n && l->v[low].pid == pid && l->v[low].tid == tid ? l->v[low].index : 0;
-}
-
-static int lives_fill(struct building *b)
-{
-	const struct model *m = b->m;
-
-	b->threads.v = calloc(m->thread_n, sizeof(*b->threads.v));
-	b->processes.v = calloc(m->process_n, sizeof(*b->processes.v));
-	if (!b->threads.v || !b->processes.v)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < m->thread_n; i++) {
-		const struct model_thread *t = &m->threads[i];
-
-		b->threads.v[b->threads.n++] = (struct life){ t->pid, t->tid, i, t->begin_ns };
-	}
-	for (uint32_t i = 1; i < m->process_n; i++) {
-		const struct model_process *p = &m->processes[i];
-
-		b->processes.v[b->processes.n++] = (struct life){ p->pid, 0, i, m->ops[p->op].start_ns };
-	}
-	qsort(b->threads.v, b->threads.n, sizeof(*b->threads.v), life_compare);
-	qsort(b->processes.v, b->processes.n, sizeof(*b->processes.v), life_compare);
-	return 0;
 }
 
 /* A group by what it is; new ones are appended. */
@@ -181,19 +123,31 @@ static int threads_add(struct building *b)
 	return 0;
 }
 
-/* Whose the op is: a thread, else 0 and *ret_group. Of a thread that isn't shown too. */
+/* Of the process, or a program in it; an execution that an engine hosts is its thread's, or goroutine's. */
+static bool op_is_process(const struct model *m, uint32_t op)
+{
+	const struct model_op *o = &m->ops[op];
+
+	if (o->kind == OP_EXEC_PHASE)
+		o = &m->ops[o->parent];
+	return o->kind == OP_EXEC && o->pid && (!o->ident_id || o->ident_id == o->client_id);
+}
+
+/* Whose the op is: a thread or goroutine, else 0 and *ret_group. Of one that isn't shown too. */
 static int op_owner(struct building *b, uint32_t op, uint32_t *ret_thread, uint32_t *ret_group)
 {
 	const struct model_op *o = &b->m->ops[op];
-	bool of_process = (o->kind == OP_EXEC || o->kind == OP_EXEC_PHASE) && o->pid;
+	bool of_process = op_is_process(b->m, op);
 	uint32_t process;
 
-	*ret_thread = of_process || !o->tid ? 0 : lives_find(&b->threads, o->pid, o->tid, o->start_ns);
+	*ret_thread = of_process ? 0 :
+		      o->goid	 ? lives_goroutine(&b->lives, o->pid, o->goid, o->start_ns) :
+		      o->tid	 ? lives_thread(&b->lives, o->pid, o->tid, o->start_ns) : 0;
 	if (*ret_thread)
 		return 0;
 	if (!o->pid)
 		return group_at(b, GROUP_CLIENT, o->client_id, ret_group);
-	process = lives_find(&b->processes, o->pid, 0, o->start_ns);
+	process = lives_process(&b->lives, o->pid, o->start_ns);
 	return group_at(b, process ? GROUP_PROCESS : GROUP_PID, process ? process : o->pid, ret_group);
 }
 
@@ -247,22 +201,32 @@ static int ops_add(struct building *b)
 	return 0;
 }
 
+static int belonging_add(struct building *b, uint32_t thread, uint32_t wait)
+{
+	uint32_t actor = b->s.actor_of_thread[thread];
+
+	if (!actor)
+		return 0;
+	if (VEC_RESERVE(b->belongings, b->belonging_cap, b->belonging_n + 1) < 0)
+		return -ENOMEM;
+	b->belongings[b->belonging_n++] = (struct belonging){ actor - 1, wait };
+	return 0;
+}
+
 static int waits_add(struct building *b)
 {
 	const struct model *m = b->m;
 
-	b->s.waits = calloc(m->wait_n, sizeof(*b->s.waits));
-	if (!b->s.waits)
-		return -ENOMEM;
 	for (uint32_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
 		uint32_t actor = w->thread ? b->s.actor_of_thread[w->thread] : b->s.actor_of_op[w->op];
+		uint32_t thread = lives_thread_of_wait(&b->lives, m, i);
 
-		if (!actor || (b->job->waits && !b->job->waits[i]))
+		if (b->job->waits && !b->job->waits[i])
 			continue;
-		if (w->thread)
-			b->s.waits[b->s.wait_n++] = i;
-		if ((!w->thread || b->all_waits) && item_add(b, actor - 1, 0, i, w->start_ns, w->end_ns) < 0)
+		if ((w->thread && belonging_add(b, w->thread, i) < 0) ||
+		    (thread && thread != w->thread && belonging_add(b, thread, i) < 0) ||
+		    (actor && (!w->thread || b->all_waits) && item_add(b, actor - 1, 0, i, w->start_ns, w->end_ns) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -282,6 +246,10 @@ static int thread_compare(const struct model *m, uint32_t a, uint32_t b)
 	const struct model_thread *x = &m->threads[a], *y = &m->threads[b];
 	bool x_main = x->tid == x->pid, y_main = y->tid == y->pid;
 
+	if (!x->goid != !y->goid)
+		return x->goid ? 1 : -1;
+	if (x->goid)
+		x_main = y_main = false;
 	if (x_main != y_main)
 		return x_main ? -1 : 1;
 	if (x->begin_ns != y->begin_ns)
@@ -357,19 +325,16 @@ static int item_compare(const void *a, const void *b)
 	return x->wait < y->wait ? -1 : x->wait > y->wait;
 }
 
-static int wait_compare(const void *a, const void *b, void *arg)
+static int belonging_compare(const void *a, const void *b, void *arg)
 {
-	const struct building *building = arg;
-	const struct model_wait *waits = building->m->waits;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t x_actor = building->s.actor_of_thread[waits[x].thread];
-	uint32_t y_actor = building->s.actor_of_thread[waits[y].thread];
+	const struct model_wait *waits = arg;
+	const struct belonging *x = a, *y = b;
 
-	if (x_actor != y_actor)
-		return x_actor < y_actor ? -1 : 1;
-	if (waits[x].start_ns != waits[y].start_ns)
-		return waits[x].start_ns < waits[y].start_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (x->actor != y->actor)
+		return x->actor < y->actor ? -1 : 1;
+	if (waits[x->wait].start_ns != waits[y->wait].start_ns)
+		return waits[x->wait].start_ns < waits[y->wait].start_ns ? -1 : 1;
+	return x->wait < y->wait ? -1 : x->wait > y->wait;
 }
 
 /* Parents as numbers among the actor's items, then lanes. item_of_op: item + 1. */
@@ -420,18 +385,25 @@ static int items_order(struct building *b, const uint32_t *moved)
 	return 0;
 }
 
-static void waits_order(struct building *b)
+static int waits_order(struct building *b, const uint32_t *moved)
 {
 	struct scene *s = &b->s;
 
-	if (s->wait_n)
-		qsort_r(s->waits, s->wait_n, sizeof(*s->waits), wait_compare, b);
-	for (size_t i = 0; i < s->wait_n; i++) {
-		struct scene_actor *a = &s->actors[s->actor_of_thread[b->m->waits[s->waits[i]].thread] - 1];
+	s->waits = calloc(b->belonging_n + 1, sizeof(*s->waits));
+	if (!s->waits)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->belonging_n; i++)
+		b->belongings[i].actor = moved[b->belongings[i].actor];
+	if (b->belonging_n)
+		qsort_r(b->belongings, b->belonging_n, sizeof(*b->belongings), belonging_compare, b->m->waits);
+	for (size_t i = 0; i < b->belonging_n; i++) {
+		struct scene_actor *a = &s->actors[b->belongings[i].actor];
 
 		if (!a->wait_n++)
 			a->wait_first = i;
+		s->waits[s->wait_n++] = b->belongings[i].wait;
 	}
+	return 0;
 }
 
 int scene_make(const struct export_job *job, bool all_waits, struct scene *ret)
@@ -441,7 +413,7 @@ int scene_make(const struct export_job *job, bool all_waits, struct scene *ret)
 
 	b.thread_of_op = calloc(b.m->op_n, sizeof(*b.thread_of_op));
 	b.s.actor_of_op = calloc(b.m->op_n, sizeof(*b.s.actor_of_op));
-	if (!b.thread_of_op || !b.s.actor_of_op || lives_fill(&b) < 0 || threads_add(&b) < 0 || ops_add(&b) < 0 ||
+	if (!b.thread_of_op || !b.s.actor_of_op || lives_make(b.m, &b.lives) < 0 || threads_add(&b) < 0 || ops_add(&b) < 0 ||
 	    waits_add(&b) < 0 || actors_order(&b, &moved) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < b.m->thread_n; i++)
@@ -450,9 +422,8 @@ int scene_make(const struct export_job *job, bool all_waits, struct scene *ret)
 	for (size_t i = 1; i < b.m->op_n; i++)
 		if (b.s.actor_of_op[i])
 			b.s.actor_of_op[i] = moved[b.s.actor_of_op[i] - 1] + 1;
-	if (items_order(&b, moved) < 0)
+	if (items_order(&b, moved) < 0 || waits_order(&b, moved) < 0)
 		return -ENOMEM;
-	waits_order(&b);
 	*ret = b.s;
 	b.s = (struct scene){ 0 };
 	return 0;

@@ -24,11 +24,15 @@ struct scene_item {
 	uint32_t wait; /* wait index, of an op: 0 */
 };
 
-/* Who does something: a thread; or a group itself, whose ops are no thread's. */
+/* Who does something: a thread, a goroutine; or a group itself, whose ops are no thread's. */
 struct scene_actor {
-	uint32_t thread; /* thread index, 0: the group's own */
+	uint32_t thread; /* thread index (of a goroutine too), 0: the group's own */
 	uint32_t group;
-	size_t wait_first, wait_n; /* in scene.waits; of threads only */
+	/*
+	 * In scene.waits; of threads and goroutines only. What a goroutine's thread waited in with it, a system call, is both
+	 * theirs; where the goroutine alone was parked it is not the thread's.
+	 */
+	size_t wait_first, wait_n;
 	size_t item_first, item_n;
 	uint32_t lane_n;
 };
@@ -37,14 +41,14 @@ struct scene {
 	struct scene_group *groups; /* by start */
 	struct scene_actor *actors; /* by group; its own first, then threads, then goroutines, the main thread first */
 	struct scene_item *items;   /* by actor, in the order of lanes_pack() */
-	uint32_t *waits;	    /* of threads: by actor, by start */
+	uint32_t *waits;	    /* by actor, by start */
 	uint32_t *actor_of_thread;  /* by thread index: actor + 1, 0: not shown */
 	uint32_t *actor_of_op;	    /* by op index, also of those that stand for a thread: actor + 1, 0: not shown */
 	size_t group_n, actor_n, item_n, wait_n;
 };
 
 /*
- * all_waits: waits of threads are items too; else only those of no thread. An op that stands for a thread as a whole is
+ * all_waits: waits of threads are items too (of goroutines, not again of their threads); else only those of no thread. An op that stands for a thread as a whole is
  * no item. 0, -ENOMEM.
  */
 int scene_make(const struct export_job *job, bool all_waits, struct scene *ret);

@@ -21,7 +21,7 @@
 #include "util/strtab.h"
 
 enum { DATA_VERSION = 1 };
-enum { ACTOR_OWN, ACTOR_THREAD };
+enum { ACTOR_OWN, ACTOR_THREAD, ACTOR_GOROUTINE };
 enum { OP_OPEN = 1, OP_CUT = 2, OP_UNWOUND = 4 };
 
 struct data {
@@ -31,7 +31,7 @@ struct data {
 	struct text body, manners, stacks, sayings, head;
 	struct strtab *texts;
 	struct pairs keys[5];	 /* of manners, one after another */
-	struct pairs stack_numbers, saying_keys[4];
+	struct pairs stack_numbers, saying_keys[5];
 	uint32_t manner_n, stack_n, saying_n;
 	struct text name;
 };
@@ -192,13 +192,14 @@ static int waits_put(struct data *d, const struct scene_actor *a)
 
 /* ---- ops ---- */
 
-static int saying_put(struct data *d, uint32_t op, unsigned flags)
+static int saying_put(struct data *d, uint32_t op, unsigned flags, uint32_t stack)
 {
 	const struct model_op *o = &d->m->ops[op];
 	const struct strtab *s = d->m->strings;
 	struct text *t = &d->sayings;
 
 	put(t, flags);
+	put(t, stack);
 	if (put_text(d, t, label_op(d->m, op)) < 0 || put_text(d, t, op_kind_name(o->kind)) < 0 ||
 	    put_text(d, t, work_type_name(o->work)) < 0 || put_text(d, t, op_outcome_name(o->outcome)) < 0 ||
 	    put_text(d, t, strtab_str(s, o->ident_id)) < 0 || put_text(d, t, strtab_str(s, o->client_id)) < 0 ||
@@ -212,21 +213,23 @@ static int saying_at(struct data *d, uint32_t op, uint32_t *ret)
 {
 	const struct model_op *o = &d->m->ops[op];
 	unsigned flags = (o->open ? OP_OPEN : 0) | (o->clipped ? OP_CUT : 0) | (o->unwound ? OP_UNWOUND : 0);
-	uint32_t key;
+	uint32_t key, stack;
 	bool is_new;
 
-	if (pairs_intern(&d->saying_keys[0],
+	if (stack_at(d, o->ustack, 0, &stack) < 0 ||
+	    pairs_intern(&d->saying_keys[0],
 			 (uint32_t)o->kind << 16 | (uint32_t)o->work << 12 | (uint32_t)o->outcome << 4 | flags,
 			 o->class_id, &key, NULL) < 0 ||
 	    pairs_intern(&d->saying_keys[1], key, o->ident_id, &key, NULL) < 0 ||
 	    pairs_intern(&d->saying_keys[2], key, o->client_id, &key, NULL) < 0 ||
-	    pairs_intern(&d->saying_keys[3], key, o->meta_id, ret, &is_new) < 0)
+	    pairs_intern(&d->saying_keys[3], key, o->meta_id, &key, NULL) < 0 ||
+	    pairs_intern(&d->saying_keys[4], key, stack, ret, &is_new) < 0)
 		return -ENOMEM;
 	--*ret;
 	if (!is_new)
 		return 0;
 	d->saying_n++;
-	return saying_put(d, op, flags);
+	return saying_put(d, op, flags, stack);
 }
 
 static int items_put(struct data *d, const struct scene_actor *a)
@@ -257,10 +260,10 @@ static int actor_put(struct data *d, const struct scene_actor *a)
 	const struct model_thread *t = &d->m->threads[a->thread];
 	struct text *b = &d->body;
 
-	put(b, a->thread ? ACTOR_THREAD : ACTOR_OWN);
+	put(b, t->goid ? ACTOR_GOROUTINE : a->thread ? ACTOR_THREAD : ACTOR_OWN);
 	if (put_text(d, b, a->thread ? label_thread(d->m, a->thread) : "ops") < 0)
 		return -ENOMEM;
-	put(b, a->thread ? t->tid : 0);
+	put(b, t->goid ? t->goid : a->thread ? t->tid : 0);
 	put(b, (uint64_t)(a->thread ? t->begin_ns : 0));
 	put(b, (uint64_t)(a->thread ? t->end_ns - t->begin_ns : 0));
 	put(b, a->lane_n);

@@ -76,10 +76,10 @@ function unpack(bytes) {
 		return m;
 	});
 	const sayings = list(() => {
-		const flags = number();
+		const flags = number(), stack = number();
 
 		return {
-			open: (flags & 1) !== 0, clipped: (flags & 2) !== 0, unwound: (flags & 4) !== 0,
+			stack: stack ? stacks[stack - 1] : null, open: (flags & 1) !== 0, clipped: (flags & 2) !== 0, unwound: (flags & 4) !== 0,
 			name: text(), kind: text(), work: text(), outcome: text(), ident: text(), client: text(), meta: text(),
 		};
 	});
@@ -157,8 +157,12 @@ function unpack(bytes) {
 		const n = number();
 
 		for (let i = 0; i < n; i++) {
-			const actor = { index: actors.length, group, thread: number() === 1, name: text(), tid: number(), begin: number() };
+			const actor = { index: actors.length, group, kind: number(), name: text(), tid: number(), begin: number() };
 
+			// Whose states are known, and of them those whose time is the machine's.
+			actor.lives = actor.kind > 0;
+			actor.thread = actor.kind === 1;
+			actor.number = actor.kind === 2 ? 'g' + actor.tid : actor.tid ? String(actor.tid) : '';
 			actor.finish = actor.begin + number();
 			const laneN = number();
 

@@ -146,7 +146,7 @@ class View {
 			y += GROUP_HEIGHT;
 			for (const actor of group.folded ? [] : group.actors) {
 				const rows = actor.unfolded ? actor.rows.length : Math.min(actor.rows.length, ROWS_SHOWN);
-				const height = (actor.thread ? STRIP : 0) + rows * ROW + PAD;
+				const height = (actor.lives ? STRIP : 0) + rows * ROW + PAD;
 
 				actor.y = y;
 				actor.rowsShown = rows;
@@ -222,7 +222,7 @@ class View {
 	actorY(actor) {
 		const line = actor.group.folded ? this.lines.find((l) => l.group === actor.group) : null;
 
-		return (line ? line.y + GROUP_HEIGHT / 2 : actor.y + (actor.thread ? STRIP / 2 : ROW / 2)) - this.scroll.scrollTop;
+		return (line ? line.y + GROUP_HEIGHT / 2 : actor.y + (actor.lives ? STRIP / 2 : ROW / 2)) - this.scroll.scrollTop;
 	}
 
 	// ---- drawing ----
@@ -297,10 +297,10 @@ class View {
 
 		if (found)
 			this.pixels.rect(0, y * r, LABELS * r, (y + STRIP) * r, 0xff9fe8ff);
-		this.labels.push({ text: actor.name + (actor.tid ? ' ' + actor.tid : ''), x: 18, y: y + 12, width: LABELS - 24 });
-		if (actor.thread)
+		this.labels.push({ text: actor.name + ' ' + actor.number, x: 18, y: y + 12, width: LABELS - 24 });
+		if (actor.lives)
 			this.drawStrip(actor, y);
-		let at = y + (actor.thread ? STRIP : 0);
+		let at = y + (actor.lives ? STRIP : 0);
 
 		for (let i = 0; i < actor.rowsShown; i++, at += ROW)
 			this.drawRow(actor.rows[i], at);
@@ -513,7 +513,7 @@ class View {
 
 	// All of them only where they can be told apart.
 	drawWakes(c) {
-		const ranges = this.lines_.filter((l) => l.actor && l.actor.thread).map(({ actor }) => {
+		const ranges = this.lines_.filter((l) => l.actor && l.actor.lives).map(({ actor }) => {
 			const first = firstAbove(actor.ready, this.t0, 0, actor.waitN);
 
 			return { actor, first, last: firstAbove(actor.ready, this.t1, first, actor.waitN) };
@@ -551,7 +551,7 @@ class View {
 	mark(c, hit, color, width) {
 		if (!hit || hit.actor.group.folded)
 			return;
-		const within = hit.row === undefined ? 0 : (hit.actor.thread ? STRIP : 0) + hit.row * ROW;
+		const within = hit.row === undefined ? 0 : (hit.actor.lives ? STRIP : 0) + hit.row * ROW;
 		const y = hit.actor.y - this.scroll.scrollTop + within;
 		const a = Math.max(this.x(hit.start), LABELS - 5), b = Math.min(this.x(hit.end), this.width + 5);
 
@@ -589,9 +589,9 @@ class View {
 		if (!line || !line.actor || x < LABELS)
 			return null;
 		const actor = line.actor, time = this.time(x), within = y + this.scroll.scrollTop - line.y;
-		const row = Math.floor((within - (actor.thread ? STRIP : 0)) / ROW);
+		const row = Math.floor((within - (actor.lives ? STRIP : 0)) / ROW);
 
-		if (actor.thread && within < STRIP)
+		if (actor.lives && within < STRIP)
 			return this.hitStrip(actor, time);
 		if (row < 0 || row >= actor.rowsShown)
 			return null;

@@ -42,7 +42,7 @@
 	}
 
 	function actorText(actor) {
-		return actor.name + (actor.tid ? ' ' + actor.tid : '') +
+		return actor.name + ' ' + actor.number +
 			(actor.group.name !== actor.name ? ' of ' + actor.group.name : '');
 	}
 
@@ -55,7 +55,7 @@
 
 	function describe(hit) {
 		const when = [['from', timeText(hit.start)], ['to', timeText(hit.end)], ['lasted', timeText(hit.end - hit.start)],
-			['thread', actorText(hit.actor)]];
+			[hit.actor.kind === 2 ? 'goroutine' : 'thread', actorText(hit.actor)]];
 
 		if (hit.run)
 			return { name: 'running', rows: when };
@@ -77,7 +77,7 @@
 
 		const end = s.open ? 'not ended when the recording did' : s.unwound ? 'left without an exit' : '';
 
-		return { name: s.name, rows: when.concat([['kind', s.kind], ['work', s.work], ['outcome', s.outcome],
+		return { name: s.name, stack: s.stack, rows: when.concat([['kind', s.kind], ['work', s.work], ['outcome', s.outcome],
 			['ident', s.ident], ['client', s.client], ['meta', s.meta], ['end', end]]) };
 	}
 
@@ -152,7 +152,7 @@
 				manners: new Set(data.manners.filter((m) => match(m.kind) || match(m.reason) || match(m.resource) ||
 					match(m.waker) || inStack(m.stack))),
 				sayings: new Set(data.sayings.filter((s) => match(s.name) || match(s.ident) || match(s.client) || match(s.meta))),
-				actors: new Set(data.actors.filter((a) => match(a.name) || match(String(a.tid)))),
+				actors: new Set(data.actors.filter((a) => match(a.name) || match(a.number))),
 			};
 			collect();
 		}
@@ -361,9 +361,10 @@
 		item.prepend(patch);
 		$('legend').append(item);
 	}
-	const threads = data.actors.filter((a) => a.thread).length;
+	const count = (n, what) => (n ? n + ' ' + what + ', ' : '');
+	const threads = data.actors.filter((a) => a.thread).length, goroutines = data.actors.filter((a) => a.kind === 2).length;
 
-	$('span').textContent = threads + ' threads, ' + data.actors.reduce((n, a) => n + a.waitN, 0) + ' waits, ' +
+	$('span').textContent = threads + ' threads, ' + count(goroutines, 'goroutines') + data.actors.reduce((n, a) => n + a.waitN, 0) + ' waits, ' +
 		data.actors.reduce((n, a) => n + a.itemN, 0) + ' ops, ' + timeText(data.end) + ' from ' + new Date(data.epochMs).toISOString();
 	view.resize();
 	view.draw();

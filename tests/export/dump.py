@@ -17,7 +17,8 @@ class Dump:
         self.epoch = self.header['epoch_unix_nano']
         self.length = self.header['dumped_unix_nano'] - self.epoch
         self.waits = [e for e in self.events if e['e'] == 'wait']
-        self.threads = [e for e in self.events if e['e'] == 'thread']
+        self.threads = [e for e in self.events if e['e'] == 'thread' and 'goid' not in e]
+        self.goroutines = [e for e in self.events if e['e'] == 'thread' and 'goid' in e]
         self.samples = [e for e in self.events if e['e'] == 'sample']
         self.stacks = {e['sid']: e for e in self.events if e['e'] == 'stack'}
         opened = [dict(id=o['op_id'], p=o.get('parent_id', 0), k=o['kind'], s=o['start_ns'], d=self.length,

@@ -238,7 +238,11 @@ def compare(trace, dump):
     states = trace.thread_states()
     problems = trace.problems
     for t in dump.threads:
-        waits = [w for w in dump.waits if w['tid'] == t['tid'] and not w.get('clipped', 0) & 2]
+        if 'oncpu_ns' not in t:
+            continue
+        # A goroutine that is parked leaves its thread to others.
+        all_waits = [w for w in dump.waits if w['tid'] == t['tid'] and not w.get('parked')]
+        waits = [w for w in all_waits if not w.get('clipped', 0) & 2]
         got = states.get(t['tid'], dict(running=0, runnable=0, sleeping=0))
         # The last state of each thread lasts to the end, which no event tells.
         end = max((w['d'] for w in waits), default=t['begin_ns'])
@@ -246,13 +250,13 @@ def compare(trace, dump):
         running = got['running'] + (dump.epoch + t['end_ns'] - last_runs[1] if last_runs[0] == 'running' else 0)
         sums = (running, sum(dump.runnable(w) for w in waits), sum(dump.blocked(w) for w in waits))
         # What of its time off the CPU is in no wait (below --min, lost) can only be shown as running.
-        off = sum(dump.runnable(w) + dump.blocked(w) for w in dump.waits if w['tid'] == t['tid'])
+        off = sum(dump.runnable(w) + dump.blocked(w) for w in all_waits)
         expected = t['oncpu_ns'] + t['lost_ns'] + t['blocked_ns'] + t['runnable_ns'] - off
         if running != expected:
             problems.append('tid %d: %d ns running, the dump has %d' % (t['tid'], running, expected))
         # Where it ran at once when woken, the wake is told a nanosecond before: two events can't have one order at one time.
         at_once = sum(1 for w in waits if not dump.runnable(w) and dump.blocked(w) > 1 and 'wake_ns' in w)
         open_ready = got['runnable'] - sums[1], got['sleeping'] - sums[2]
-        if open_ready != (at_once, -at_once) and not [w for w in dump.waits if w['tid'] == t['tid'] and w.get('clipped', 0) & 2]:
+        if open_ready != (at_once, -at_once) and len(waits) == len(all_waits):
             problems.append('tid %d: runnable, sleeping %s off, until %d' % (t['tid'], open_ready, end))
     return problems

@@ -139,6 +139,39 @@ def perfetto_merged(run):
             perfetto_slices(trace, d))
 
 
+def goroutines(run):
+    """A goroutine is a track of its own, its thread's time is told once, its parked time in a view of its own."""
+    path = os.path.join(run.folder, 'go.ndjson')
+    strings = ['', 'main.serve', 'chan_receive', 'request', 'handle', '1:5']
+    lines = [dict(schema_version=1, epoch_unix_nano=10 ** 18, dumped_unix_nano=10 ** 18 + 1000, dropped_events=0, event_count=7,
+                  strings=strings),
+             dict(e='op', k='exec', id=1, c=4, i=5, cl=5, s=0, d=1000, pid=1, tid=1),
+             dict(e='op', k='call', id=2, c=3, s=120, d=800, pid=1, tid=1, goid=7),
+             dict(e='thread', pid=1, tid=1, comm='m', begin_ns=0, end_ns=1000, oncpu_ns=900, runnable_ns=20, blocked_ns=80, lost_ns=0),
+             dict(e='thread', pid=1, tid=1, goid=7, comm='main.serve', begin_ns=100, end_ns=900),
+             dict(e='wait', rs='sync', wait_kind=2, p=2, s=200, d=350, pid=1, tid=1, goid=7, parked=1, blocked_ns=100, runnable_ns=50,
+                  wake_ns=300),
+             dict(e='wait', rs='io', p=2, s=500, d=600, pid=1, tid=1, goid=7, blocked_ns=80, runnable_ns=20, wake_ns=580)]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(''.join(json.dumps(line) + '\n' for line in lines))
+    d = dump.Dump(path)
+    trace = perfetto_check.Trace(run.export('perfetto', path))
+    problems = perfetto_check.compare(trace, d)
+    tracks = {u: (t['name'] or [b''])[0].decode() for u, t in trace.tracks.items()}
+    problems += expect('on its track', sorted((tracks[s['track']], s['name'], s['depth']) for s in trace.slices if s['depth'] or
+                                              s['name'] == 'request'),
+                       [('goroutine 7 main.serve', 'chan_receive', 1), ('goroutine 7 main.serve', 'io', 1),
+                        ('goroutine 7 main.serve', 'request', 0)])
+    for view, total in (('goroutines', 100), ('offcpu', 80), ('wall', 1000)):
+        lines, found = folded_lines(run.export('folded', path, '--view', view))
+        problems += found + expect(view, sum(v for _, v in lines), total)
+    profile = firefox_check.load(run.export('firefox', path))
+    problems += firefox_check.Check(profile).problems
+    problems += expect('time on the CPU', {t['tid']: round(sum(t['samples']['threadCPUDelta']) * 1e3) for t in profile['threads']},
+                       {'1': 900, 'goid 7': 0, 'ops of 1': 0})
+    return problems
+
+
 def perfetto_others(run):
     """Dumps of all sorts: of the engine, without CPUs, cut, hostile."""
     problems = []
@@ -428,15 +461,23 @@ def otlp_content(run):
 
 
 def otlp_engine(run):
-    """Joins lead to the span that was awaited; waits for a resource to none."""
+    """
+    Joins lead to the span that was awaited; waits for a resource to none. Op 4011 has a span of its own, in a trace of its
+    own: it has those ids, what is below it is in that trace, and what is above is linked to.
+    """
     with open(run.export('otlp', golden('engine')), encoding='utf-8') as f:
         spans, problems = otlp_check.read(json.load(f))
-    links = {(s['name'], a['wcprof.wait.reason'], a.get('wcprof.wait.ident')): int(target[1], 16)
-             for s in spans.values() for target, a in s['links']}
-    return problems + expect('links', links, {
-        ('Container.withExec', 'singleflight', None): 4012, ('Container.withExec', 'lock', 'core.lazyGroupOnce.mu'): 0,
-        ('Container.withExec', 'lock', '/root/.cache'): 0, ('call', 'call_exec', None) if False else
-        ('Container.withExec', 'call_exec', None): 4011})
+    own = ('00112233445566778899aabbccddeeff', '0011223344556677')
+    ids = {('own' if key == own else int(key[1], 16)): s for key, s in spans.items()}
+    name = {key: 'own' if key == own else int(key[1], 16) for key in list(spans) + [otlp_check.NONE]}
+    problems += expect('spans', sorted(map(str, ids)), ['4010', '4012', '77', 'own'])
+    links = {(o, a.get('wcprof.wait.reason'), a.get('wcprof.wait.ident')): name[target]
+             for o, s in ids.items() for target, a in s['links']}
+    problems += expect('links', links, {
+        ('own', 'singleflight', None): 4012, ('own', 'lock', 'core.lazyGroupOnce.mu'): 0, ('own', 'lock', '/root/.cache'): 0,
+        (4010, 'call_exec', None): 'own', ('own', None, None): 4010})
+    problems += expect('trace of what is below', [k[0] for k in spans if name[k] == 4012], [own[0]])
+    return problems + expect('parents', (ids[4012]['parent'], ids['own']['parent']), (own[1], None))
 
 
 # ---- pictures ----
@@ -590,7 +631,7 @@ def unpack(text):
         for _ in range(8):
             number()
     for _ in range(number()):  # sayings of ops
-        for _ in range(8):
+        for _ in range(9):
             number()
     out = {'waits': [], 'ops': []}
     for _ in range(number()):
@@ -700,7 +741,7 @@ def filters(run):
 
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
-PROTOC = [perfetto_simulated, perfetto_merged, perfetto_others, perfetto_overlaps, filters]
+PROTOC = [perfetto_simulated, perfetto_merged, goroutines, perfetto_others, perfetto_overlaps, filters]
 TESTS = PROTOC + GO + [folded_sums, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]

@@ -157,6 +157,54 @@ Test(flame, wall)
 	model_free(m);
 }
 
+/* Time that a goroutine was parked is no thread's: it is in a view of its own, and in no other. */
+Test(flame, goroutines)
+{
+	struct model *m = fixture_model(1000);
+	struct export_told told = { 0 };
+	uint32_t g, parked;
+	struct flame f;
+
+	fixture_thread(m, 1, 5, "m", 0, 1000);
+	cr_assert_eq(model_goroutine_add(m, 12, &g), 0);
+	m->threads[g] = (struct model_thread){ .goid = 12, .pid = 1, .tid = 5, .comm_id = fixture_string(m, "main.serve"),
+					       .begin_ns = 0, .end_ns = 1000 };
+	parked = fixture_wait(m, g, 100, 200, 300);
+	m->rows[m->waits[parked].row].parked = true;
+	fixture_wait(m, g, 400, 550, 600);
+	f = make(m, EXPORT_GOROUTINES, &told);
+	cr_assert_eq(told.value_ns, 100);
+	flame_done(&f);
+	f = make(m, EXPORT_OFFCPU, &told);
+	cr_assert_eq(told.value_ns, 150);
+	flame_done(&f);
+	f = make(m, EXPORT_WALL, &told);
+	cr_assert_eq(told.value_ns, 1000);
+	cr_assert_eq(self_of(&f, "m [not accounted]"), 800);
+	flame_done(&f);
+	model_free(m);
+}
+
+/* The ops that a waker was in, the innermost next to the break. */
+Test(flame, wakers_ops)
+{
+	struct model *m = fixture_model(1000);
+	uint32_t t = fixture_thread(m, 1, 1, "t", 0, 1000), u = fixture_thread(m, 1, 2, "u", 0, 1000);
+	uint32_t outer = fixture_op(m, OP_CALL, "request", 1, 2, 0, 1000), inner = fixture_op(m, OP_CALL, "commit", 1, 2, 0, 1000);
+	uint32_t w = fixture_wait(m, t, 0, 10, 20);
+	struct export_told told = { 0 };
+	struct flame f;
+
+	m->ops[inner].parent = outer;
+	m->waits[w].waker = u;
+	m->waits[w].ctx = WAKER_TASK;
+	model_wait_waker_op_set(m, &m->waits[w], inner);
+	f = make(m, EXPORT_OFFWAKE, &told);
+	cr_assert_eq(self_of(&f, "t [no stack] -- commit request u"), 10);
+	flame_done(&f);
+	model_free(m);
+}
+
 /* Who ended a wait: a thread, an interrupt, nobody yet, nobody knows. */
 Test(flame, wakers)
 {

@@ -114,6 +114,64 @@ Test(scene, waits)
 	model_free(m);
 }
 
+/* A goroutine's system call is its thread's wait too; where it was parked, the thread ran others. */
+Test(scene, goroutines)
+{
+	struct model *m = fixture_model(1000);
+	uint32_t t = fixture_thread(m, 1, 5, "m", 0, 1000), other = fixture_thread(m, 1, 6, "m", 0, 1000), g;
+	uint32_t call, parked, syscall, elsewhere;
+	struct scene s;
+
+	cr_assert_eq(model_goroutine_add(m, 12, &g), 0);
+	m->threads[g] = (struct model_thread){ .goid = 12, .pid = 1, .tid = 5, .comm_id = fixture_string(m, "main.serve"),
+					       .begin_ns = 10, .end_ns = 900 };
+	call = fixture_op(m, OP_CALL, "request", 1, 6, 100, 800);
+	m->ops[call].goid = 12;
+	parked = fixture_wait(m, g, 100, 200, 300);
+	m->rows[m->waits[parked].row].parked = true;
+	syscall = fixture_wait(m, g, 400, 500, 500);
+	elsewhere = fixture_wait(m, g, 600, 700, 700);
+	cr_assert_eq(model_wait_words_set(m, &m->waits[elsewhere], &(struct model_wait_words){ .tid = 6 }), 0);
+	s = make(m, true);
+	cr_assert_eq(s.actor_n, 3);
+	cr_assert_eq(s.actors[0].thread, t);
+	cr_assert_eq(s.actors[1].thread, other);
+	cr_assert_eq(s.actors[2].thread, g);
+	cr_assert_eq(actor_of(&s, call)->thread, g);
+	cr_assert_eq(s.actors[2].wait_n, 3);
+	cr_assert_eq(s.actors[2].item_n, 4);
+	cr_assert_eq(s.actors[0].wait_n, 1);
+	cr_assert_eq(s.waits[s.actors[0].wait_first], syscall);
+	cr_assert_eq(s.actors[1].wait_n, 1);
+	cr_assert_eq(s.waits[s.actors[1].wait_first], elsewhere);
+	cr_assert_eq(s.actors[0].item_n + s.actors[1].item_n, 0);
+	scene_done(&s);
+	model_free(m);
+}
+
+/* An execution that an engine hosts has the engine's pid and its own session for client. */
+Test(scene, hosted_executions)
+{
+	struct model *m = fixture_model(1000);
+	uint32_t p = fixture_process(m, 1, "engine", 0, 1000), t = fixture_thread(m, 1, 1, "engine", 0, 1000);
+	uint32_t hosted = fixture_op(m, OP_EXEC, "runc", 1, 1, 100, 200), phase = fixture_op(m, OP_EXEC_PHASE, "start", 1, 1, 100, 150);
+	uint32_t own = fixture_op(m, OP_EXEC_PHASE, "engine", 1, 1, 0, 1000);
+	struct scene s;
+
+	m->threads[t].process = p;
+	m->ops[hosted].ident_id = fixture_string(m, "container 5");
+	m->ops[hosted].client_id = fixture_string(m, "session 2");
+	m->ops[phase].parent = hosted;
+	m->ops[own].parent = m->processes[p].op;
+	s = make(m, false);
+	cr_assert_eq(s.group_n, 1);
+	cr_assert_eq(actor_of(&s, hosted)->thread, t);
+	cr_assert_eq(actor_of(&s, phase)->thread, t);
+	cr_assert_eq(actor_of(&s, own)->thread, 0);
+	scene_done(&s);
+	model_free(m);
+}
+
 Test(scene, parts_of_a_wait)
 {
 	struct model *m = fixture_model(1000);
