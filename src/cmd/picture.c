@@ -232,8 +232,23 @@ static const char *nothing(const struct picture_options *o)
 	}
 }
 
+/* A picture is worth having without it; only where it is all that was asked for is its lack an error. */
+static int path_find(const struct picture_options *o, const struct model *m, struct export_stretch **ret, size_t *ret_n)
+{
+	bool asked = o->view == EXPORT_PATH && !o->format->path;
+	int err;
+
+	if (!asked && !o->format->path)
+		return 0;
+	err = picture_path_make(m, ret, ret_n);
+	if (err < 0)
+		log_warning("the critical path could not be found: %s", strerror(-err));
+	return asked ? err : 0;
+}
+
 static int write_all(struct picture_options *o, struct report *r)
 {
+	_cleanup_(freep) struct export_stretch *path = NULL;
 	_cleanup_(picture_file_freep) struct picture_file *file = NULL;
 	_cleanup_(picture_pick_done) struct picture_pick pick = { 0 };
 	_cleanup_(freep) char *why = NULL;
@@ -242,6 +257,9 @@ static int write_all(struct picture_options *o, struct report *r)
 				  .version = r->facts.version, .host = r->facts.host, .kernel = r->facts.kernel };
 	int err = picture_pick_make(r->m, &o->report, &pick);
 
+	if (!err)
+		err = path_find(o, r->m, &path, &job.path_n);
+	job.path = path;
 	job.threads = pick.threads;
 	job.ops = pick.ops;
 	job.waits = pick.waits;

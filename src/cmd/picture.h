@@ -60,6 +60,11 @@ int picture_file_commit(struct picture_file *f);	  /* 0 or the first -errno. Cal
 struct picture_file *picture_file_free(struct picture_file *f);
 DEFINE_CLEANUP(struct picture_file *, picture_file_free)
 
+/* ---- picture-path.c: the critical path ---- */
+
+/* malloc'd. 0, -ENOMEM, -E2BIG: too many waits. */
+int picture_path_make(const struct model *m, struct export_stretch **ret, size_t *ret_n);
+
 /* ---- picture-pick.c: what passes the filters ---- */
 
 struct picture_pick {

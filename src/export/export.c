@@ -13,22 +13,23 @@
 
 const struct export_format export_formats[] = {
 	{"perfetto", "trace.pftrace", "a trace for ui.perfetto.dev: states of threads, ops, wakes, stacks", true, false,
-	 export_perfetto_write},
+	 true, export_perfetto_write},
 	{"firefox", "profile.json.gz", "a profile for profiler.firefox.com and scripts for samply's profiles", true, true,
-	 export_firefox_write},
+	 false, export_firefox_write},
 	{"pprof", "profile.pb.gz", "a profile for go tool pprof: waits, time off the CPU, time in the run queue", true, true,
-	 export_pprof_write},
-	{"folded", "out.folded", "stacks for flamegraph.pl, speedscope, inferno", false, false, export_folded_write},
+	 false, export_pprof_write},
+	{"folded", "out.folded", "stacks for flamegraph.pl, speedscope, inferno", false, false, false,
+	 export_folded_write},
 	{"otlp", "trace.otlp.json", "ops as OpenTelemetry spans, OTLP in JSON; waits are links", false, false,
-	 export_otlp_write},
+	 false, export_otlp_write},
 	{0},
 };
 
 const struct export_format export_flamegraph = {
-	"flamegraph", "flamegraph.svg", "an SVG picture", false, false, export_flamegraph_write,
+	"flamegraph", "flamegraph.svg", "an SVG picture", false, false, false, export_flamegraph_write,
 };
 const struct export_format export_timeline = {
-	"timeline", "timeline.html", "an HTML page", false, false, export_timeline_write,
+	"timeline", "timeline.html", "an HTML page", false, false, true, export_timeline_write,
 };
 
 const struct export_format *export_format_find(const char *name)

@@ -65,6 +65,7 @@ struct export_format {
 	const char *about;	/* one line for people, no full stop */
 	bool binary;		/* nothing for a terminal */
 	bool gzip;		/* the file is what write gives, compressed */
+	bool path;		/* shows the critical path if there is one, whatever the view */
 	export_write_fn write;	/* 0 or -errno; -ENODATA: the recording has nothing of that */
 };
 /* Ends with a row whose name is NULL. */

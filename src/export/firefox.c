@@ -156,7 +156,8 @@ static int oncpu_samples(struct profile *p, struct firefox_tables *t, uint32_t t
  * A thread that was never sampled: its times between waits, of which only the length is known. A goroutine's are its
  * thread's, which has them too: here they are no time on the CPU.
  */
-static int unsampled_add(struct firefox_tables *t, bool goroutine, int64_t from_ns, int64_t to_ns, struct thread_samples *to)
+static int unsampled_add(struct firefox_tables *t, bool goroutine, int64_t from_ns, int64_t to_ns,
+			 struct thread_samples *to)
 {
 	uint64_t ns = to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
 	uint32_t stack;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
-/* Whose something is: numbers of threads, goroutines and processes are reused, so they are asked for with a time. Private to export/. */
+/*
+ * Whose something is: numbers of threads, goroutines and processes are reused, so they are asked for with a time.
+ * Private to export/.
+ */
 #include "model/model.h"
 
 struct lives_entry;

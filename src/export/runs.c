@@ -17,8 +17,8 @@
 #define CPU_UNKNOWN UINT32_MAX
 
 /*
- * One without length is none, except at the beginning: that a thread was off the CPU then can only be said by its leaving
- * one.
+ * One without length is none, except at the beginning: that a thread was off the CPU then can only be said by its
+ * leaving one.
  */
 static int run_add(struct runs *r, size_t *cap, const struct run *run, bool first)
 {

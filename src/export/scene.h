@@ -48,15 +48,15 @@ struct scene {
 };
 
 /*
- * all_waits: waits of threads are items too (of goroutines, not again of their threads); else only those of no thread. An op that stands for a thread as a whole is
- * no item. 0, -ENOMEM.
+ * all_waits: waits of threads are items too (of goroutines, not again of their threads); else only those of no thread.
+ * An op that stands for a thread as a whole is no item. 0, -ENOMEM.
  */
 int scene_make(const struct export_job *job, bool all_waits, struct scene *ret);
 void scene_done(struct scene *s);
 
 /*
- * A wait in three: blocked, ready, and on the CPU where it was woken in vain meanwhile, which most were not. Of one that
- * was, the lengths are measured, the order is not. Between start and end.
+ * A wait in three: blocked, ready, and on the CPU where it was woken in vain meanwhile, which most were not. Of one
+ * that was, the lengths are measured, the order is not. Between start and end.
  */
 int64_t scene_wait_ready_ns(const struct model *m, uint32_t wait);
 int64_t scene_wait_run_ns(const struct model *m, uint32_t wait);

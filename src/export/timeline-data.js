@@ -79,7 +79,8 @@ function unpack(bytes) {
 		const flags = number(), stack = number();
 
 		return {
-			stack: stack ? stacks[stack - 1] : null, open: (flags & 1) !== 0, clipped: (flags & 2) !== 0, unwound: (flags & 4) !== 0,
+			stack: stack ? stacks[stack - 1] : null,
+			open: (flags & 1) !== 0, clipped: (flags & 2) !== 0, unwound: (flags & 4) !== 0,
 			name: text(), kind: text(), work: text(), outcome: text(), ident: text(), client: text(), meta: text(),
 		};
 	});

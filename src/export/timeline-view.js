@@ -5,7 +5,7 @@
 'use strict';
 
 const LABELS = 230, GROUP_HEIGHT = 20, STRIP = 15, ROW = 13, PAD = 4, ROWS_SHOWN = 16;
-const GOLD = 0xff00a5ff, GOLD_TEXT = '#c77700';
+const PATH = 0xff00f0ff, PATH_EDGE = 0xff000000;
 
 function abgr([r, g, b]) {
 	return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
@@ -394,9 +394,15 @@ class View {
 		return what % 2 ? COLORS[this.data.manners[what >> 1].category] : opColor(this.itemName(what));
 	}
 
-	// A golden line under the strips that the path goes along, and from one to the next.
+	// A yellow line with black edges, which no state has, along the strips that the path goes along and from one to the
+	// next.
 	drawPath() {
 		const path = this.data.path, r = this.ratio, left = LABELS * r;
+		const band = (x0, y0, x1, y1) => {
+			this.pixels.rect(x0 - 1, y0 - 1, x1 + 1, y1 + 1, PATH_EDGE, left);
+			return [x0, y0, x1, y1];
+		};
+		const cores = [];
 		let low = 0, high = path.length, drawn = -1;
 
 		while (low < high) {
@@ -414,16 +420,17 @@ class View {
 			if (s.actor < 0 || Math.floor(b) === drawn)
 				continue;
 			drawn = b - a <= 1 ? Math.floor(b) : -1;
-			const y = this.actorY(this.data.actors[s.actor]);
+			const y = (this.actorY(this.data.actors[s.actor]) + STRIP / 2 - 5) * r;
 
-			this.pixels.rect(a, (y + STRIP / 2 - 4) * r, b, (y + STRIP / 2 - 1) * r, GOLD, left);
+			cores.push(band(a, y, b, y + 3 * r));
 			if (s.jumped && i && path[i - 1].actor >= 0 && path[i - 1].actor !== s.actor) {
-				const from = this.actorY(this.data.actors[path[i - 1].actor]);
+				const from = (this.actorY(this.data.actors[path[i - 1].actor]) + STRIP / 2 - 5) * r;
 
-				this.pixels.rect(a - 1, (Math.min(from, y) + STRIP / 2 - 4) * r, a + 1,
-					(Math.max(from, y) + STRIP / 2 - 1) * r, GOLD, left);
+				cores.push(band(a - 1, Math.min(from, y), a + 1, Math.max(from, y) + 3 * r));
 			}
 		}
+		for (const [x0, y0, x1, y1] of cores)
+			this.pixels.rect(x0, y0, x1, y1, PATH, left);
 	}
 
 	drawLabels(context) {

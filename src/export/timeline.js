@@ -50,7 +50,8 @@
 
 	function mannerRows(m) {
 		return [['reason', m.reason + (m.idle ? ', idle by design' : '')], ['for', m.resource],
-			['until the end of', m.target], ['ended by', m.waker || 'not known'], ['outcome', m.outcome], ['cut', clippedTexts[m.clipped]]];
+			['until the end of', m.target], ['ended by', m.waker || 'not known'], ['outcome', m.outcome],
+			['cut', clippedTexts[m.clipped]]];
 	}
 
 	function describe(hit) {
@@ -354,10 +355,12 @@
 
 	if (!data.path.length)
 		$('path').parentNode.remove();
-	for (const c of CATEGORIES) {
+	for (const c of CATEGORIES.concat(data.path.length ? [{ name: 'critical path', color: [255, 240, 0], edge: true }] : [])) {
 		const item = element('span', c.name), patch = element('i');
 
 		patch.style.background = 'rgb(' + c.color.join(',') + ')';
+		if (c.edge)
+			patch.className = 'edge';
 		item.prepend(patch);
 		$('legend').append(item);
 	}

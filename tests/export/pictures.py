@@ -91,6 +91,8 @@ CATEGORY = {'running': (0x4c, 0xaf, 0x50), 'lock': (0xe5, 0x39, 0x35), 'i/o': (0
 def timeline_draws(run, b):
     """app.ndjson, pixel by pixel: where its waits are known to be, there is their colour."""
     b.open(run.picture('timeline', os.path.join(GOLDEN, 'app.ndjson')))
+    # The critical path would lie over them.
+    b.evaluate('document.getElementById("path").click(); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     problems = b.complaints()
     rows = pixels(run.shot(b, 'app'))
     at = b.evaluate('''(() => { const v = timeline.view, box = v.scroll.getBoundingClientRect();
@@ -129,6 +131,26 @@ def timeline_sums(run, b):
         for a, c in zip(actor['whole'], actor['parts']):
             problems += expect('in parts', abs(a - c) < 1, True)
     return problems
+
+
+def timeline_path(run, b):
+    """The critical path is a yellow line under the strips that it goes along, and nowhere once it is switched off."""
+    path, _ = run.simulated(0)
+    b.open(run.picture('timeline', path))
+    problems = b.complaints()
+    longest = b.evaluate('''(() => { const v = timeline.view, box = v.scroll.getBoundingClientRect(), p = timeline.data.path;
+        return p.filter(s => s.actor >= 0 && v.x(s.end) - v.x(s.start) > 8).map(s => ({ x: box.left + v.x((s.start + s.end) / 2),
+            y: box.top + v.actorY(timeline.data.actors[s.actor]) + STRIP / 2 - 4 })) })()''')
+    rows = pixels(run.shot(b, 'path'))
+    problems += expect('stretches', len(longest) > 5, True)
+    for s in longest:
+        problems += expect('at %s' % s, rows[round(s['y'])][round(s['x'])], (255, 240, 0))
+    b.evaluate('document.getElementById("scroll").focus()')
+    b.key('p')
+    b.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    rows = pixels(run.shot(b, 'path-off'))
+    # The legend keeps its patch.
+    return problems + expect('off', sum(1 for row in rows[80:] for p in row if p == (255, 240, 0)), 0)
 
 
 def timeline_moves(run, b):
@@ -311,7 +333,7 @@ def flamegraph_without_script(run, _):
         return b.complaints() + expect('letters are drawn', dark > 500, True)
 
 
-TESTS = [timeline_draws, timeline_sums, timeline_moves, timeline_hostile, timeline_fluid, timeline_without_script, flamegraph_zooms,
+TESTS = [timeline_draws, timeline_sums, timeline_path, timeline_moves, timeline_hostile, timeline_fluid, timeline_without_script, flamegraph_zooms,
          flamegraph_searches, flamegraph_without_script]
 
 

@@ -182,6 +182,40 @@ def perfetto_others(run):
     return problems
 
 
+def critical_path(run):
+    """One stretch after another without a gap, the same in all that show it; and each where its thread did just that."""
+    problems = []
+    for path, d in (run.simulated(3), run.simulated(0, cpu_n=1), run.simulated(2, wait_n=3000)):
+        with open(run.picture('timeline', path), encoding='utf-8') as f:
+            stretches = unpack(re.search(r'id="data">\n(.*?)</script>', f.read(), re.S).group(1))['path']
+        begin, end = stretches[0][0], stretches[-1][1]
+        problems += expect('gaps', [(a, b) for a, b in zip(stretches, stretches[1:]) if a[1] != b[0]], [])
+        problems += expect('begin', begin, min(t['begin_ns'] for t in d.threads))
+        problems += expect('end', d.length * 0.9 < end <= d.length, True)
+        lines, found = folded_lines(run.export('folded', path, '--view', 'path'))
+        problems += found + expect('folded', sum(v for _, v in lines), end - begin)
+        _, boxes = svg_boxes(run.picture('flamegraph', path, '--view', 'path'))
+        problems += expect('flamegraph', max(b[5] for b in boxes), end - begin)
+        trace = perfetto_check.Trace(run.export('perfetto', path))
+        problems += trace.problems + expect('perfetto', sorted((s['start'] - d.epoch, s['end'] - d.epoch) for s in trace.slices
+                                                               if s['category'] == 'path'), [s[:2] for s in stretches])
+        # Simulated wakes come when they come, not when the waker is done: where the replay has no wait, the recording may.
+        wrong = sum(stop - start - in_state(d, tid, start, stop, state) for start, stop, tid, state in stretches)
+        problems += expect('%.1f%% lie where the thread did something else' % (100 * wrong / (end - begin)), wrong < 0.05 * (end - begin), True)
+    return problems
+
+
+def in_state(d, tid, start, stop, state):
+    """For how long of it the thread did that."""
+    blocked = runnable = 0
+    for w in d.waits:
+        if w['tid'] == tid and w['s'] < stop and w['d'] > start:
+            ready = w['s'] + d.blocked(w)
+            blocked += max(0, min(stop, ready) - max(start, w['s']))
+            runnable += max(0, min(stop, w['d']) - max(start, ready))
+    return {'on CPU': stop - start - blocked - runnable, 'runnable': runnable, 'blocked': blocked}.get(state, stop - start)
+
+
 def perfetto_overlaps(run):
     """Ops that are no thread's: each is on a track where it lies within its parent or alone."""
     path, d = run.simulated(7)
@@ -633,12 +667,14 @@ def unpack(text):
     for _ in range(number()):  # sayings of ops
         for _ in range(9):
             number()
-    out = {'waits': [], 'ops': []}
+    out = {'waits': [], 'ops': [], 'path': []}
+    tids = []
     for _ in range(number()):
         number(), number()
         for _ in range(number()):
             number(), number()
             tid = number()
+            tids.append(tid)
             number(), number(), number()
             time = 0
             for _ in range(number()):
@@ -656,9 +692,13 @@ def unpack(text):
                 length = number()
                 number(), number(), number()
                 out['ops'].append((time, time + length))
+    time = 0
     for _ in range(number()):
-        for _ in range(6):
-            number()
+        time += number()
+        length, actor, state = number(), number(), number()
+        number(), number()
+        out['path'].append((time, time + length, tids[actor - 1] if actor else 0,
+                            ('on CPU', 'runnable', 'blocked', 'unknown')[state >> 1]))
     assert at == len(data)
     return out
 
@@ -687,11 +727,15 @@ def files(run):
 
 def refusals(run):
     problems = []
+    none = os.path.join(run.folder, 'none.ndjson')
+    with open(none, 'w', encoding='utf-8') as f:
+        f.write('{"schema_version":1,"epoch_unix_nano":1,"dumped_unix_nano":1,"dropped_events":0,"event_count":0,"strings":[""]}\n')
     for args, words in (
             (['export', golden('app')], '-f FORMAT is needed'), (['export', '-f', 'svg', golden('app')], '-f svg: there are perfetto'),
             (['export', '-f', 'pprof', 'nosuch'], 'nosuch: No such file'),
             (['export', '-f', 'folded', '--view', 'x', golden('app')], '--view x: there are offcpu'),
-            (['export', '-f', 'folded', '--view', 'path', golden('engine')], 'no critical path'),
+            (['export', '-f', 'folded', '--view', 'path', none], 'no critical path'),
+            (['export', '-f', 'pprof', '--view', 'goroutines', golden('app')], 'no goroutine was recorded'),
             (['flamegraph', '--view', 'wall', golden('engine')], "the recording has no threads' lives"),
             (['flamegraph', '--json', '-o', '-', golden('app')], 'standard output is the file'),
             (['timeline', golden('app'), golden('idle')], 'one recording at a time'),
@@ -741,7 +785,7 @@ def filters(run):
 
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
-PROTOC = [perfetto_simulated, perfetto_merged, goroutines, perfetto_others, perfetto_overlaps, filters]
+PROTOC = [perfetto_simulated, perfetto_merged, goroutines, critical_path, perfetto_others, perfetto_overlaps, filters]
 TESTS = PROTOC + GO + [folded_sums, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]
