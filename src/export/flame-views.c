@@ -154,19 +154,18 @@ static int wait_tower(struct growing *g, uint32_t wait, uint32_t *ret)
 }
 
 /* Stands for a whole thread or process: its name is there already. */
-static bool op_is_actor(const struct model_op *o, uint32_t op, const struct model_thread *t)
+static bool op_is_actor(const struct model *m, uint32_t op, uint32_t thread)
 {
-	return op == t->op || ((o->kind == OP_EXEC || o->kind == OP_EXEC_PHASE) && o->pid && o->tid == o->pid && !o->goid);
+	return op == m->threads[thread].op || lives_op_is_process(m, op);
 }
 
 /* What it was at when it woke: the innermost op first. */
 static int waker_ops_climb(struct growing *g, const struct model_wait *w, uint32_t *node)
 {
-	const struct model_thread *t = &g->m->threads[w->waker];
 	uint32_t op = w->waker ? model_wait_waker_op(g->m, w) : 0;
 
 	for (unsigned depth = 0; op && depth < OP_DEPTH_MAX; op = g->m->ops[op].parent, depth++)
-		if (!op_is_actor(&g->m->ops[op], op, t) && name_climb(g, FLAME_WAKER, label_op(g->m, op), node) < 0)
+		if (!op_is_actor(g->m, op, w->waker) && name_climb(g, FLAME_WAKER, label_op(g->m, op), node) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -320,7 +319,7 @@ static int ops_climb(struct growing *g, uint32_t thread, uint32_t op, uint32_t *
 	size_t n = 0;
 
 	for (; op && n < OP_DEPTH_MAX; op = g->m->ops[op].parent)
-		if (!op_is_actor(&g->m->ops[op], op, &g->m->threads[thread]))
+		if (!op_is_actor(g->m, op, thread))
 			chain[n++] = op;
 	while (n--)
 		if (name_climb(g, FLAME_OP, label_op(g->m, chain[n]), node) < 0)

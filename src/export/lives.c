@@ -112,3 +112,12 @@ uint32_t lives_thread_of_wait(const struct lives *l, const struct model *m, uint
 	tid = model_wait_words(m, w).tid;
 	return lives_thread(l, t->pid, tid ? tid : t->tid, w->start_ns);
 }
+
+bool lives_op_is_process(const struct model *m, uint32_t op)
+{
+	const struct model_op *o = &m->ops[op];
+
+	if (o->kind == OP_EXEC_PHASE)
+		o = &m->ops[o->parent];
+	return o->kind == OP_EXEC && o->pid && (!o->ident_id || o->ident_id == o->client_id);
+}

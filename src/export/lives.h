@@ -23,6 +23,9 @@ uint32_t lives_thread(const struct lives *l, uint32_t pid, uint32_t tid, int64_t
 uint32_t lives_goroutine(const struct lives *l, uint32_t pid, uint64_t goid, int64_t ns);
 uint32_t lives_process(const struct lives *l, uint32_t pid, int64_t ns);
 
+/* Is it a process as a whole, or a program in one? (An execution that an engine hosts is its thread's, or goroutine's.) */
+bool lives_op_is_process(const struct model *m, uint32_t op);
+
 /*
  * The thread whose time a wait is: of one of a goroutine that its thread waited with, that thread; 0: of none, or not
  * known. (wait.thread is the goroutine then.)

@@ -123,21 +123,11 @@ static int threads_add(struct building *b)
 	return 0;
 }
 
-/* Of the process, or a program in it; an execution that an engine hosts is its thread's, or goroutine's. */
-static bool op_is_process(const struct model *m, uint32_t op)
-{
-	const struct model_op *o = &m->ops[op];
-
-	if (o->kind == OP_EXEC_PHASE)
-		o = &m->ops[o->parent];
-	return o->kind == OP_EXEC && o->pid && (!o->ident_id || o->ident_id == o->client_id);
-}
-
 /* Whose the op is: a thread or goroutine, else 0 and *ret_group. Of one that isn't shown too. */
 static int op_owner(struct building *b, uint32_t op, uint32_t *ret_thread, uint32_t *ret_group)
 {
 	const struct model_op *o = &b->m->ops[op];
-	bool of_process = op_is_process(b->m, op);
+	bool of_process = lives_op_is_process(b->m, op);
 	uint32_t process;
 
 	*ret_thread = of_process ? 0 :

@@ -355,7 +355,9 @@
 
 	if (!data.path.length)
 		$('path').parentNode.remove();
-	for (const c of CATEGORIES.concat(data.path.length ? [{ name: 'critical path', color: [255, 240, 0], edge: true }] : [])) {
+	const path = data.path.length ? [{ name: 'critical path', color: [255, 240, 0], edge: true }] : [];
+
+	for (const c of CATEGORIES.concat(path)) {
 		const item = element('span', c.name), patch = element('i');
 
 		patch.style.background = 'rgb(' + c.color.join(',') + ')';
@@ -365,10 +367,11 @@
 		$('legend').append(item);
 	}
 	const count = (n, what) => (n ? n + ' ' + what + ', ' : '');
-	const threads = data.actors.filter((a) => a.thread).length, goroutines = data.actors.filter((a) => a.kind === 2).length;
+	const sum = (value) => data.actors.reduce((n, a) => n + value(a), 0);
 
-	$('span').textContent = threads + ' threads, ' + count(goroutines, 'goroutines') + data.actors.reduce((n, a) => n + a.waitN, 0) + ' waits, ' +
-		data.actors.reduce((n, a) => n + a.itemN, 0) + ' ops, ' + timeText(data.end) + ' from ' + new Date(data.epochMs).toISOString();
+	$('span').textContent = sum((a) => a.thread) + ' threads, ' + count(sum((a) => a.kind === 2), 'goroutines') +
+		sum((a) => a.waitN) + ' waits, ' + sum((a) => a.itemN) + ' ops, ' + timeText(data.end) + ' from ' +
+		new Date(data.epochMs).toISOString();
 	view.resize();
 	view.draw();
 	window.timeline = { data, view, search, step, select, goTo, hits: () => hits };

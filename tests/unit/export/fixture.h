@@ -7,7 +7,8 @@
 
 struct model *fixture_model(int64_t end_ns);
 uint32_t fixture_string(struct model *m, const char *s);
-uint32_t fixture_thread(struct model *m, uint32_t pid, uint32_t tid, const char *name, int64_t begin_ns, int64_t end_ns);
+uint32_t fixture_thread(struct model *m, uint32_t pid, uint32_t tid, const char *name, int64_t begin_ns,
+			int64_t end_ns);
 uint32_t fixture_op(struct model *m, enum op_kind kind, const char *class, uint32_t pid, uint32_t tid, int64_t start_ns,
 		    int64_t end_ns);
 /* Of a process: its exec op too. */

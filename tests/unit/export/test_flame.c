@@ -190,7 +190,8 @@ Test(flame, wakers_ops)
 {
 	struct model *m = fixture_model(1000);
 	uint32_t t = fixture_thread(m, 1, 1, "t", 0, 1000), u = fixture_thread(m, 1, 2, "u", 0, 1000);
-	uint32_t outer = fixture_op(m, OP_CALL, "request", 1, 2, 0, 1000), inner = fixture_op(m, OP_CALL, "commit", 1, 2, 0, 1000);
+	uint32_t outer = fixture_op(m, OP_CALL, "request", 1, 2, 0, 1000);
+	uint32_t inner = fixture_op(m, OP_CALL, "commit", 1, 2, 0, 1000);
 	uint32_t w = fixture_wait(m, t, 0, 10, 20);
 	struct export_told told = { 0 };
 	struct flame f;

@@ -21,7 +21,8 @@ Test(lanes, none)
 Test(lanes, calls)
 {
 	/* main(a(b), c), each within its caller; then another root. */
-	struct lanes_item i[] = { { 0, 100, 0, 9, 9 }, { 10, 40, 1, 9, 9 }, { 20, 30, 2, 9, 9 }, { 40, 100, 1, 9, 9 }, { 100, 120, 0, 9, 9 } };
+	struct lanes_item i[] = { { 0, 100, 0, 9, 9 }, { 10, 40, 1, 9, 9 }, { 20, 30, 2, 9, 9 }, { 40, 100, 1, 9, 9 },
+				  { 100, 120, 0, 9, 9 } };
 	static const uint32_t depths[] = { 0, 1, 2, 1, 0 };
 
 	cr_assert_eq(pack(i, 5, true), 1);
@@ -55,7 +56,8 @@ Test(lanes, strangers)
 
 Test(lanes, empty_ones_are_used_again)
 {
-	struct lanes_item i[] = { { 0, 10, 0, 9, 9 }, { 5, 15, 0, 9, 9 }, { 10, 20, 0, 9, 9 }, { 15, 15, 0, 9, 9 }, { 20, 20, 0, 9, 9 } };
+	struct lanes_item i[] = { { 0, 10, 0, 9, 9 }, { 5, 15, 0, 9, 9 }, { 10, 20, 0, 9, 9 }, { 15, 15, 0, 9, 9 },
+				  { 20, 20, 0, 9, 9 } };
 
 	cr_assert_eq(pack(i, 5, false), 2);
 	cr_assert_eq(i[2].lane, 0);
@@ -70,14 +72,16 @@ static int by_start(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
-static void check_pair(const struct lanes_item *a, const struct lanes_item *b, bool by_time, size_t b_index, const struct lanes_item *all)
+static void check_pair(const struct lanes_item *a, const struct lanes_item *b, bool by_time, size_t b_index,
+		       const struct lanes_item *all)
 {
 	bool apart = b->start_ns >= a->end_ns, within = b->end_ns <= a->end_ns && a->depth < b->depth;
 	size_t up;
 
 	if (a->lane != b->lane)
 		return;
-	cr_assert(apart || within, "[%ld,%ld] and [%ld,%ld]", (long)a->start_ns, (long)a->end_ns, (long)b->start_ns, (long)b->end_ns);
+	cr_assert(apart || within, "[%ld,%ld] and [%ld,%ld]", (long)a->start_ns, (long)a->end_ns, (long)b->start_ns,
+		  (long)b->end_ns);
 	if (apart || by_time)
 		return;
 	/* Within only what it is under, over any number of steps. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-/* The wire format against the examples of its own documentation (protobuf.dev, "Encoding"), and a decoder written here. */
+/* The wire format against the examples of its documentation (protobuf.dev, "Encoding"), and a decoder written here. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>

@@ -154,7 +154,8 @@ Test(scene, hosted_executions)
 {
 	struct model *m = fixture_model(1000);
 	uint32_t p = fixture_process(m, 1, "engine", 0, 1000), t = fixture_thread(m, 1, 1, "engine", 0, 1000);
-	uint32_t hosted = fixture_op(m, OP_EXEC, "runc", 1, 1, 100, 200), phase = fixture_op(m, OP_EXEC_PHASE, "start", 1, 1, 100, 150);
+	uint32_t hosted = fixture_op(m, OP_EXEC, "runc", 1, 1, 100, 200);
+	uint32_t phase = fixture_op(m, OP_EXEC_PHASE, "start", 1, 1, 100, 150);
 	uint32_t own = fixture_op(m, OP_EXEC_PHASE, "engine", 1, 1, 0, 1000);
 	struct scene s;
 
