@@ -24,8 +24,10 @@ sys.path[:0] = [HERE, os.path.join(HERE, '..', 'check')]
 
 import dump
 import firefox_check
+import folded_check
 import otlp_check
 import perfetto_check
+import pprof_check
 from tap import Tap
 
 GOLDEN = os.path.join(HERE, '..', 'golden')
@@ -163,7 +165,7 @@ def goroutines(run):
                        [('goroutine 7 main.serve', 'chan_receive', 1), ('goroutine 7 main.serve', 'io', 1),
                         ('goroutine 7 main.serve', 'request', 0)])
     for view, total in (('goroutines', 100), ('offcpu', 80), ('wall', 1000)):
-        lines, found = folded_lines(run.export('folded', path, '--view', view))
+        lines, found = folded_check.read(run.export('folded', path, '--view', view))
         problems += found + expect(view, sum(v for _, v in lines), total)
     profile = firefox_check.load(run.export('firefox', path))
     problems += firefox_check.Check(profile).problems
@@ -192,7 +194,7 @@ def critical_path(run):
         problems += expect('gaps', [(a, b) for a, b in zip(stretches, stretches[1:]) if a[1] != b[0]], [])
         problems += expect('begin', begin, min(t['begin_ns'] for t in d.threads))
         problems += expect('end', d.length * 0.9 < end <= d.length, True)
-        lines, found = folded_lines(run.export('folded', path, '--view', 'path'))
+        lines, found = folded_check.read(run.export('folded', path, '--view', 'path'))
         problems += found + expect('folded', sum(v for _, v in lines), end - begin)
         _, boxes = svg_boxes(run.picture('flamegraph', path, '--view', 'path'))
         problems += expect('flamegraph', max(b[5] for b in boxes), end - begin)
@@ -236,44 +238,10 @@ def perfetto_overlaps(run):
 
 # ---- pprof ----
 
-def pprof_raw(path):
-    r = subprocess.run(['go', 'tool', 'pprof', '-raw', path], capture_output=True, text=True,
-                       env=dict(os.environ, PPROF_TMPDIR=os.path.dirname(path)), timeout=120)
-    if r.returncode:
-        raise AssertionError('go tool pprof: ' + r.stderr)
-    out = {'types': None, 'samples': [], 'locations': {}, 'mappings': []}
-    lines = iter(r.stdout.split('\n'))
-    section = None
-    for line in lines:
-        if line in ('Samples:', 'Locations', 'Mappings'):
-            section = line
-            if line == 'Samples:':
-                out['types'] = next(lines).split()
-        elif section == 'Samples:':
-            m = re.match(r'^((?:\s+\d+)+): ([\d ]*)$', line)
-            if m:
-                out['samples'].append([[int(v) for v in m.group(1).split()], [int(v) for v in m.group(2).split()], ''])
-            elif line.strip():
-                out['samples'][-1][2] += line
-        elif section == 'Locations':
-            m = re.match(r'^\s+(\d+): 0x([0-9a-f]+)(?: M=(\d+))?(.*)$', line)
-            if m:
-                last = int(m.group(1))
-                out['locations'][last] = []
-                rest = m.group(4)
-            else:
-                rest = line
-            if rest.strip():
-                out['locations'][last].append(rest)
-        elif section == 'Mappings' and line.strip():
-            out['mappings'].append(line)
-    return out
-
-
 def pprof_sums(run):
     problems = []
     for path, d in [run.simulated(s) for s in range(3)] + [(golden('app'), dump.Dump(golden('app')))]:
-        raw = pprof_raw(run.export('pprof', path))
+        raw = pprof_check.raw(run.export('pprof', path))
         problems += expect('types', raw['types'], ['waits/count', 'offcpu/nanoseconds[dflt]', 'runnable/nanoseconds'])
         sums = [sum(s[0][k] for s in raw['samples']) for k in range(3)]
         problems += expect('sums', sums, [len(d.waits), sum(map(d.blocked, d.waits)), sum(map(d.runnable, d.waits))])
@@ -312,29 +280,12 @@ def pprof_inlined(run):
              dict(e='wait', rs='lock', s=0, d=500, pid=1, tid=1, blocked_ns=500, ustack=1)]
     with open(path, 'w', encoding='utf-8') as f:
         f.write(''.join(json.dumps(line) + '\n' for line in lines))
-    raw = pprof_raw(run.export('pprof', path))
+    raw = pprof_check.raw(run.export('pprof', path))
     got = [[(x.split()[0], x.split()[1].split(':')[:2]) for x in l] for l in raw['locations'].values()]
     return expect('lines', got, [[('inner', ['a.c', '7']), ('middle', ['a.c', '8']), ('outer', ['b.c', '9'])], [('main', ['', '0'])]])
 
 
 # ---- folded ----
-
-FLAMEGRAPH_PL = re.compile(r'^(.*)\s+?(\d+(?:\.\d*)?)$')  # what flamegraph.pl takes for a line
-
-
-def folded_lines(path):
-    with open(path, encoding='utf-8', newline='\n') as f:
-        text = f.read()
-    problems = [] if text.endswith('\n') else ['no newline at the end']
-    lines = []
-    for line in text.split('\n')[:-1]:
-        m = FLAMEGRAPH_PL.match(line)
-        if not m or int(m.group(2)) <= 0 or any(ord(c) < 32 for c in line) or re.search(r'\s\d+$', m.group(1)):
-            problems.append('line %r' % line)
-        else:
-            lines.append((m.group(1).split(';'), int(m.group(2))))
-    return lines, problems
-
 
 def folded_sums(run):
     problems = []
@@ -342,7 +293,7 @@ def folded_sums(run):
         blocked = sum(map(d.blocked, d.waits))
         for view, total in (('offcpu', blocked), ('offwake', blocked), ('wall', sum(t['end_ns'] - t['begin_ns'] for t in d.threads))):
             out = run.export('folded', path, '--view', view)
-            lines, found = folded_lines(out)
+            lines, found = folded_check.read(out)
             problems += found + expect('%s of %s' % (view, path), sum(v for _, v in lines), total)
             awk = subprocess.run(['awk', '{ s += $NF } END { printf "%.0f", s }', out], capture_output=True, text=True)
             problems += expect('awk', int(awk.stdout), total)
@@ -353,7 +304,7 @@ def folded_sums(run):
 def folded_wakers(run):
     """Every off-wake line has a break and behind it the waker, by name; sums by waker are the dump's."""
     path, d = run.simulated(3)
-    lines, problems = folded_lines(run.export('folded', path, '--view', 'offwake'))
+    lines, problems = folded_check.read(run.export('folded', path, '--view', 'offwake'))
     got = {}
     for frames, v in lines:
         problems += expect('a break', frames[-2], '--')
@@ -368,7 +319,7 @@ def folded_states(run):
     """View wall: the leaf says what the time was, and sums by leaf are the threads' accounts."""
     problems = []
     for path, d in [run.simulated(5), (golden('sampled'), dump.Dump(golden('sampled')))]:
-        lines, found = folded_lines(run.export('folded', path, '--view', 'wall'))
+        lines, found = folded_check.read(run.export('folded', path, '--view', 'wall'))
         got = {}
         for frames, v in lines:
             got[frames[-1]] = got.get(frames[-1], 0) + v
@@ -773,14 +724,14 @@ def filters(run):
     problems = []
     for pid in (100, 200):
         waits = [w for w in d.waits if w['pid'] == pid]
-        lines, found = folded_lines(run.export('folded', path, '--view', 'offcpu', '--pid', str(pid)))
+        lines, found = folded_check.read(run.export('folded', path, '--view', 'offcpu', '--pid', str(pid)))
         problems += found + expect('blocked of %d' % pid, sum(v for _, v in lines), sum(map(d.blocked, waits)))
         trace = perfetto_check.Trace(run.export('perfetto', path, '--pid', str(pid)))
         problems += trace.problems + expect('waits', len([s for s in trace.slices if s['category'] == 'wait']), len(waits))
         profile = firefox_check.load(run.export('firefox', path, '--pid', str(pid)))
         problems += expect('processes', {t['pid'] for t in profile['threads']}, {str(pid)})
     tid = d.threads[2]['tid']
-    lines, _ = folded_lines(run.export('folded', path, '--view', 'wall', '--tid', str(tid)))
+    lines, _ = folded_check.read(run.export('folded', path, '--view', 'wall', '--tid', str(tid)))
     return problems + expect('life', sum(v for _, v in lines), d.threads[2]['end_ns'] - d.threads[2]['begin_ns'])
 
 
