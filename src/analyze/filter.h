@@ -6,7 +6,8 @@
 struct filter {
 	const struct model *m;
 	const struct analyze_filter *f;
-	uint8_t *row_idle; /* by row: enum row_idle */
+	uint8_t *row_idle; /* by row: enum idle_row */
+	bool *ops;	   /* by op: passes classes and clients; NULL: all do */
 };
 
 /* f NULL: all. 0, -ENOMEM. */
@@ -14,6 +15,9 @@ int filter_init(struct filter *x, const struct model *m, const struct analyze_fi
 void filter_done(struct filter *x);
 bool filter_thread(const struct filter *x, const struct model_thread *t);
 bool filter_wait_is_idle(const struct filter *x, const struct model_wait *w);
+bool filter_op(const struct filter *x, uint32_t op);
 bool filter_wait(const struct filter *x, const struct model_wait *w);
 /* True if it passes every wait. */
 bool filter_is_blank(const struct analyze_filter *f);
+/* True if it asks for some ops only, so that threads are no measure. */
+bool filter_is_by_op(const struct analyze_filter *f);

@@ -13,6 +13,8 @@
 
 #include "analyze/filter.h"
 #include "analyze/stacks.h"
+#include "analyze/waker.h"
+#include "analyze/where.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 #include "util/vec.h"
@@ -20,6 +22,7 @@
 struct grouping {
 	struct model *m;
 	uint32_t *row_sorts; /* by row: dense number of its (reason, kind) */
+	struct where where;
 	uint32_t *stacks;    /* by stack: the first that reads the same */
 };
 
@@ -52,21 +55,6 @@ static int kind_name(struct model *m, const struct model_wait *w, uint32_t *ret)
 {
 	*ret = m->rows[w->row].kind_id;
 	return 0;
-}
-
-enum waker_sort { WAKER_IS_THREAD, WAKER_IS_OUTSIDE, WAKER_IS_CTX, WAKER_IS_OP, WAKER_STILL_OPEN, WAKER_NOT_KNOWN };
-
-static enum waker_sort waker_sort(const struct model_wait *w)
-{
-	if (w->waker && (w->ctx == WAKER_NONE || w->ctx == WAKER_TASK))
-		return WAKER_IS_THREAD;
-	if (w->outside_waker && (w->ctx == WAKER_NONE || w->ctx == WAKER_TASK))
-		return WAKER_IS_OUTSIDE;
-	if (w->ctx != WAKER_NONE && w->ctx != WAKER_UNKNOWN)
-		return WAKER_IS_CTX;
-	if (w->target)
-		return WAKER_IS_OP;
-	return w->clipped & CLIPPED_AFTER && w->wake_ns < 0 ? WAKER_STILL_OPEN : WAKER_NOT_KNOWN;
 }
 
 static uint64_t waker_key(const struct grouping *g, const struct model_wait *w)
@@ -145,7 +133,8 @@ static int waker_name(struct model *m, const struct model_wait *w, uint32_t *ret
 		return strtab_intern(m->strings, w->ctx < WAKER_CTX_MAX ? ctx_words[w->ctx] : "", ret);
 	case WAKER_IS_OP:
 		return name_intern(m, ret, "end of %s",
-				   strtab_str(m->strings, analyze_awaited_name(m, &(struct model_wait){ .target = w->target })));
+				   strtab_str(m->strings,
+					      analyze_awaited_name(m, &(struct model_wait){ .target = w->target })));
 	case WAKER_STILL_OPEN:
 		return strtab_intern(m->strings, "nobody yet (open at the end)", ret);
 	default:
@@ -254,6 +243,7 @@ static void grouping_done(struct grouping *g)
 {
 	free(g->row_sorts);
 	free(g->stacks);
+	where_done(&g->where);
 }
 
 static void entry_add(struct analyze_entry *e, const struct model_row *row, const struct model_wait *w, bool idle)
@@ -263,6 +253,7 @@ static void entry_add(struct analyze_entry *e, const struct model_row *row, cons
 	e->count++;
 	e->blocked_ns += (uint64_t)w->blocked_ns;
 	e->runnable_ns += (uint64_t)w->runnable_ns;
+	e->squares += (double)ns * (double)ns;
 	e->idle &= idle;
 	if (idle) {
 		e->idle_count++;
@@ -313,6 +304,7 @@ static int waits_group(struct grouping *g, const struct group_row *by, const str
 			at = t->n++;
 			t->entries[at] = (struct analyze_entry){ .name_id = name_id, .kind_id = row->kind_id,
 								 .stack_k = row->kstack, .stack_u = row->ustack,
+								 .where = (uint8_t)where_of(&g->where, w),
 								 .reason = row->reason, .idle = true };
 		}
 		entry_add(&t->entries[at], row, w, filter_wait_is_idle(filter, w));
@@ -330,6 +322,7 @@ int analyze_group_filtered(struct model *m, enum analyze_by by, const struct ana
 	_cleanup_(analyze_table_done) struct analyze_table t = { 0 };
 
 	if (filter_init(&filter, m, f) < 0 || row_sorts_make(&g) < 0 || stacks_fold(m, &g.stacks) < 0 ||
+	    where_init(&g.where, m) < 0 ||
 	    waits_group(&g, &groups[by], &filter, &t) < 0)
 		return -ENOMEM;
 	*ret = t;

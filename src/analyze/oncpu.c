@@ -65,15 +65,15 @@ static int by_stack(const struct model *m, const struct filter *filter, const ui
 	for (size_t i = 1; i < m->thread_n; i++)
 		spreads[i].total_ns = m->threads[i].oncpu_ns;
 	for (size_t i = 1; i < m->sample_n; i++)
-		spreads[m->samples[i].thread].count += m->samples[i].count;
+		spreads[m->samples[i].thread].count += spread_weight(&m->samples[i]);
 	for (size_t i = 1; i < m->sample_n; i++) {
 		const struct model_sample *s = &m->samples[i];
-		uint64_t ns = spread_next(&spreads[s->thread], s->count);
+		uint64_t ns = spread_next(&spreads[s->thread], spread_weight(s));
 		uint32_t k = folded[s->kstack] ? folded[s->kstack] : s->kstack;
 		uint32_t u = folded[s->ustack] ? folded[s->ustack] : s->ustack;
 		struct analyze_function *e;
 
-		if (!filter_thread(filter, &m->threads[s->thread]))
+		if (!s->count || !filter_thread(filter, &m->threads[s->thread]))
 			continue;
 		e = entry_at(ret, KEY(k, u));
 		if (!e)

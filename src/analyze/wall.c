@@ -104,7 +104,7 @@ static int samples_pay(struct wall *w)
 		struct analyze_piece piece = { .thread = s->thread, .comm_id = s->comm_id, .kstack = s->kstack,
 					       .ustack = s->ustack, .count = s->count, .state = ANALYZE_ONCPU };
 
-		piece.ns = spread_next(&w->purses[s->thread].oncpu, s->count);
+		piece.ns = spread_next(&w->purses[s->thread].oncpu, spread_weight(s));
 		if (pay(w, &piece) < 0)
 			return -ENOMEM;
 	}
@@ -152,7 +152,7 @@ static int purses_fill(struct wall *w)
 		w->purses[i].left_ns = !t->goid && t->end_ns > t->begin_ns ? (uint64_t)(t->end_ns - t->begin_ns) : 0;
 	}
 	for (size_t i = 1; i < m->sample_n; i++)
-		w->purses[m->samples[i].thread].oncpu.count += m->samples[i].count;
+		w->purses[m->samples[i].thread].oncpu.count += spread_weight(&m->samples[i]);
 	return 0;
 }
 

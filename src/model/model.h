@@ -168,6 +168,7 @@ struct model_thread {
  */
 struct model_sample {
 	uint64_t count;
+	uint64_t ns;		 /* time on the CPU that was measured between samples, in place of the proportion; 0: count tells */
 	uint32_t thread;	 /* thread index */
 	uint32_t kstack, ustack; /* stack indexes; kstack 0: it was in user mode */
 	uint32_t comm_id;	 /* string: its name then */
