@@ -42,6 +42,7 @@ struct dump_facts {
 	bool has_exit_status;
 	int exit_status;       /* as wait(2) gives it */
 	bool is_wcbpf;	       /* the dump's header had the "wcbpf" object */
+	uint64_t tracer_cpu_ns; /* of a summary: what recording cost, 0: not told */
 	uint64_t user_stack_n; /* intervals that blocked and should have a user stack; 0: not told */
 	uint64_t complete_user_stack_n; /* of them with a complete one */
 };
@@ -49,6 +50,19 @@ struct dump_facts {
 /* As dump_read(), with the header's "wcbpf" object; blank for a dump without. */
 int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_facts,
 		   struct dump_problem *ret_problem);
+/*
+ * Several dumps of one run, in any order: one epoch, growing string tables, flushed or not between them; what they
+ * share is there once, counters are the latest's. Also -EINVAL if they are of different runs.
+ */
+int dump_read_merged(const char *const *paths, size_t n, struct model **ret, struct dump_facts *ret_facts,
+		     struct dump_problem *ret_problem);
+/*
+ * The same of a Firefox Profiler profile, plain or gzip, as samply saves it: its samples with their CPU time, time off
+ * the CPU as waits of reason other, kind off_cpu. Frames may be without names. dump_is_profile(): it looks like one.
+ */
+bool dump_is_profile(const char *path);
+int dump_read_profile(const char *path, struct model **ret, struct dump_facts *ret_facts,
+		      struct dump_problem *ret_problem);
 /* Fills what is still unknown from a recording's offcpu.summary.json. 0, -EINVAL: no such file's content, -errno. */
 int dump_facts_from_summary(const char *path, struct dump_facts *facts);
 void dump_facts_done(struct dump_facts *facts);

@@ -118,6 +118,9 @@ int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 		x->exit_status = json_object_get_int(v);
 	}
 	stacks_take(o, x);
+	if (json_object_object_get_ex(o, "tracer", &v) && json_object_object_get_ex(v, "cpu_ns", &v) &&
+	    json_object_is_type(v, json_type_int) && json_object_get_int64(v) > 0)
+		x->tracer_cpu_ns = json_object_get_uint64(v);
 	if (text_take(o, "version", &x->version) < 0 || text_take(o, "host", &x->host) < 0 ||
 	    text_take(o, "kernel", &x->kernel) < 0 || text_take(o, "clock", &x->clock) < 0 ||
 	    text_take(o, "target", &x->target) < 0 || text_take(o, "options", &x->options) < 0 ||

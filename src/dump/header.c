@@ -2,6 +2,7 @@
 /* The header is one value with a large string table: json-c reads it, and it is freed before the events come. */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,9 +58,13 @@ static int strings_read(struct reader *r, struct json_object *array)
 {
 	size_t n = json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 
-	r->strings = calloc(n ? n : 1, sizeof(*r->strings));
-	if (!r->strings)
+	uint32_t *strings = calloc(n ? n : 1, sizeof(*strings));
+
+	if (!strings)
 		return -ENOMEM;
+	/* Of several dumps each has its own table. */
+	free(r->strings);
+	r->strings = strings;
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *s = json_object_array_get_idx(array, i);
 
@@ -149,8 +154,8 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 		COUNTER(failed_kernel_stacks), COUNTER(failed_user_stacks), COUNTER(lost_lifecycle),
 		COUNTER(lost_futex_results), COUNTER(lost_resources), COUNTER(lost_map_full), COUNTER(lost_recursion),
 		COUNTER(lost_mappings), COUNTER(unmatched_wakes), COUNTER(inferred_switches), COUNTER(unbalanced),
-		COUNTER(truncated_stacks), COUNTER(mismatched_kernel_stacks), COUNTER(repeated_stack_losses), COUNTER(samples),
-		COUNTER(recorded_samples), COUNTER(lost_samples), COUNTER(failed_sample_stacks),
+		COUNTER(truncated_stacks), COUNTER(mismatched_kernel_stacks), COUNTER(repeated_stack_losses),
+		COUNTER(samples), COUNTER(recorded_samples), COUNTER(lost_samples), COUNTER(failed_sample_stacks),
 		COUNTER(out_of_scope), COUNTER(ops), COUNTER(recorded_ops), COUNTER(lost_ops), COUNTER(unmatched_exits),
 		COUNTER(unwound_ops), COUNTER(lost_go_events), COUNTER(lost_goroutines),
 #undef COUNTER
@@ -193,6 +198,21 @@ static int header_parse(struct reader *r, const char *line, size_t n, struct jso
 	return 0;
 }
 
+int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *ret_epoch_unix_ns,
+			int64_t *ret_dumped_unix_ns)
+{
+	_cleanup_(object_put) struct json_object *o = NULL;
+	int e = header_parse(r, line, n, &o);
+
+	if (e < 0)
+		return e;
+	if (!member_int(o, "epoch_unix_nano", ret_epoch_unix_ns))
+		*ret_epoch_unix_ns = 0;
+	if (!member_int(o, "dumped_unix_nano", ret_dumped_unix_ns))
+		*ret_dumped_unix_ns = 0;
+	return 0;
+}
+
 int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts)
 {
 	_cleanup_(object_put) struct json_object *o = NULL;
@@ -206,11 +226,11 @@ int reader_header(struct reader *r, const char *line, size_t n, struct dump_fact
 	member_int(o, "epoch_unix_nano", &r->m->epoch_unix_ns);
 	if (member_int(o, "dumped_unix_nano", &dumped) &&
 	    !__builtin_sub_overflow(dumped, r->m->epoch_unix_ns, &total_ns) && total_ns > 0) {
-		r->m->end_ns = total_ns;
+		r->m->end_ns = total_ns > r->m->end_ns ? total_ns : r->m->end_ns;
 		r->end_known = true;
 	}
 	r->has_announced = member_int(o, "event_count", &count) && count >= 0;
-	r->announced_n = r->has_announced ? (uint64_t)count : 0;
+	r->announced_n += r->has_announced ? (uint64_t)count : 0;
 	wcbpf = member(o, "wcbpf");
 	if (json_object_is_type(wcbpf, json_type_object))
 		integrity_read(r, wcbpf);
@@ -218,6 +238,7 @@ int reader_header(struct reader *r, const char *line, size_t n, struct dump_fact
 	r->m->cpu_n = (uint32_t)member_uint(wcbpf, "cpus");
 	/* What the header calls dropped holds lost intervals too; the rest went over the event cap. */
 	dropped = member_uint(o, "dropped_events");
+	r->m->integrity.dropped_events = 0; /* of several dumps the last one's: it counts them all */
 	lost = dump_dropped_events(r->m);
 	r->m->integrity.dropped_events = dropped > lost ? dropped - lost : 0;
 	e = strings_read(r, member(o, "strings"));

@@ -158,7 +158,9 @@ static int header_read(struct reader *r, struct lines *lines, struct dump_facts 
 
 	if (e < 0)
 		return e;
-	r->problem.line = 1;
+	/* Of several dumps the first complaint stays. */
+	if (!r->problem.message[0])
+		r->problem.line = 1;
 	if (e == 0) {
 		reader_complain(r, "%s", lines_damage(lines) ? lines_damage(lines) : "the file is empty");
 		return -EINVAL;
@@ -174,31 +176,103 @@ static int header_read(struct reader *r, struct lines *lines, struct dump_facts 
 	return e;
 }
 
-static int file_read(struct reader *r, struct lines *lines, struct dump_facts *facts)
+/* One file into the reader; *ret_damage is kept by the caller. */
+static int file_read(struct reader *r, const char *path, struct dump_facts *facts, char *damage, size_t damage_size)
 {
-	int e = model_new(&r->m);
+	_cleanup_(lines_close_p) struct lines *lines = NULL;
+	int e = lines_open(path, &lines);
 
 	if (e == 0)
 		e = header_read(r, lines, facts);
 	if (e == 0)
 		e = events_read(r, lines);
-	if (e == 0)
-		e = reader_resolve(r);
-	if (e == 0)
-		file_complain(r, lines_damage(lines));
+	if (e == 0 && lines_damage(lines) && !*damage)
+		snprintf(damage, damage_size, "%s", lines_damage(lines));
 	return e;
 }
 
-int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_facts,
-		   struct dump_problem *ret_problem)
+struct part {
+	const char *path;
+	int64_t epoch_unix_ns, dumped_unix_ns;
+};
+
+static int part_compare(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return x->dumped_unix_ns < y->dumped_unix_ns ? -1 : x->dumped_unix_ns > y->dumped_unix_ns;
+}
+
+static int part_look(struct reader *r, struct part *part)
 {
 	_cleanup_(lines_close_p) struct lines *lines = NULL;
-	_cleanup_(dump_facts_done) struct dump_facts facts = { 0 };
-	_cleanup_(reader_done) struct reader r = { 0 };
-	int e = lines_open(path, &lines);
+	struct line l;
+	int e = lines_open(part->path, &lines);
 
 	if (e == 0)
-		e = file_read(&r, lines, &facts);
+		e = lines_next(lines, &l);
+	if (e <= 0) {
+		if (e == 0)
+			reader_complain(r, "%s: %s", part->path,
+					lines_damage(lines) ? lines_damage(lines) : "the file is empty");
+		return e == 0 ? -EINVAL : e;
+	}
+	l.text[l.n] = 0;
+	return reader_header_times(r, l.text, l.n, &part->epoch_unix_ns, &part->dumped_unix_ns);
+}
+
+/* Puts the parts in the order of their times. -EINVAL (complained): not of one run. */
+static int parts_order(struct reader *r, struct part *parts, size_t n)
+{
+	for (size_t i = 0; n > 1 && i < n; i++) {
+		int e = part_look(r, &parts[i]);
+
+		if (e < 0)
+			return e;
+		if (parts[i].epoch_unix_ns != parts[0].epoch_unix_ns) {
+			reader_complain(r, "%s is of another run than %s: their epochs differ", parts[i].path,
+					parts[0].path);
+			return -EINVAL;
+		}
+	}
+	qsort(parts, n, sizeof(*parts), part_compare);
+	return 0;
+}
+
+static int parts_read(struct reader *r, struct part *parts, size_t n, struct dump_facts *facts)
+{
+	char damage[80] = "";
+	size_t last_sample_first = 1;
+	int e = model_new(&r->m);
+
+	if (e == 0)
+		e = parts_order(r, parts, n);
+	for (size_t i = 0; e == 0 && i < n; i++) {
+		last_sample_first = r->m->sample_n;
+		e = file_read(r, parts[i].path, facts, damage, sizeof(damage));
+	}
+	if (e == 0 && n > 1)
+		e = reader_merge(r, last_sample_first);
+	if (e == 0)
+		e = reader_resolve(r);
+	if (e == 0)
+		file_complain(r, *damage ? damage : NULL);
+	return e;
+}
+
+int dump_read_merged(const char *const *paths, size_t n, struct model **ret, struct dump_facts *ret_facts,
+		     struct dump_problem *ret_problem)
+{
+	_cleanup_(freep) struct part *parts = calloc(n + 1, sizeof(*parts));
+	_cleanup_(dump_facts_done) struct dump_facts facts = { 0 };
+	_cleanup_(reader_done) struct reader r = { 0 };
+	int e;
+
+	if (!parts)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		parts[i].path = paths[i];
+	e = parts_read(&r, parts, n, &facts);
 	if (e == 0 || e == -EINVAL)
 		*ret_problem = r.problem;
 	if (e < 0)
@@ -209,6 +283,12 @@ int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_
 		facts = (struct dump_facts){ 0 };
 	}
 	return 0;
+}
+
+int dump_read_with(const char *path, struct model **ret, struct dump_facts *ret_facts,
+		   struct dump_problem *ret_problem)
+{
+	return dump_read_merged(&path, 1, ret, ret_facts, ret_problem);
 }
 
 int dump_read(const char *path, struct model **ret, struct dump_problem *ret_problem)

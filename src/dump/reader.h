@@ -49,7 +49,7 @@ struct reader {
 	struct map *goid_indexes;
 	uint64_t *thread_ops;
 	size_t thread_op_cap;
-	/* Until resolved: stacks are sids, comm_id is UINT32_MAX for "the thread's name". A wait's row is an index here. */
+	/* Until resolved: stacks are sids, comm_id UINT32_MAX is "the thread's name". A wait's row is an index here. */
 	struct rows rows;
 };
 
@@ -64,5 +64,13 @@ int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_i
 int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts);
 /* event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM. */
 int reader_event(struct reader *r, const struct fields *f, const char **ret_why);
+/* header.c: what a header says of its place among the dumps of a run. 0, -EINVAL (complained), -ENOMEM. */
+int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *ret_epoch_unix_ns,
+			int64_t *ret_dumped_unix_ns);
+/*
+ * merge.c: of what several dumps told, each once. last_sample_first: where the samples of the last dump begin.
+ * Before reader_resolve(). 0, -ENOMEM.
+ */
+int reader_merge(struct reader *r, size_t last_sample_first);
 /* resolve.c: ids to indexes, rows, threads, processes. 0, -ENOMEM. */
 int reader_resolve(struct reader *r);

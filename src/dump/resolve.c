@@ -61,14 +61,14 @@ static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint64_t
 	return low < l->n && l->items[low].pid == pid && l->items[low].number == number ? l->items[low].index : 0;
 }
 
-/* Of an op that is both open and ended the ended one counts; of other equals the first. */
+/* Of an op that is both open and ended the ended one counts; of other ended ones the first, of open ones the last. */
 static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		if (!r->m->ops[r->op_ids.pairs[i].index].open)
 			return r->op_ids.pairs[i].index;
 	}
-	return r->op_ids.pairs[from].index;
+	return r->op_ids.pairs[to - 1].index;
 }
 
 static int ops_order(struct reader *r)
