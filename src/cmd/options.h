@@ -97,6 +97,9 @@ struct capture_config {
 /* The tables of the commands. */
 extern const struct option_row options_capture_rows[]; /* config: struct capture_config */
 extern const struct option_row options_report_rows[];  /* config: struct report_options */
+extern const struct option_row options_diff_rows[];    /* the same */
+extern const struct option_row options_explain_rows[]; /* the same */
+extern const struct option_row options_whatif_rows[];  /* the same */
 extern const struct option_row options_flamegraph_rows[], options_timeline_rows[], options_export_rows[]; /* config: struct picture_options */
 extern const struct option_row options_doctor_rows[];
 extern const struct option_row options_probes_rows[];

@@ -18,11 +18,13 @@
 
 int picture_set_input(void *config, const char *value, char **ret_why)
 {
-	struct picture_options *o = config;
+	struct report_options *o = &((struct picture_options *)config)->report;
 
-	if (o->report.input)
+	if (o->input_n)
 		return options_refuse(ret_why, "%s: one recording at a time", value);
-	o->report.input = value;
+	if (VEC_RESERVE(o->inputs, o->input_cap, o->input_n + 1) < 0)
+		return -ENOMEM;
+	o->inputs[o->input_n++] = value;
 	return 0;
 }
 

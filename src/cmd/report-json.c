@@ -2,7 +2,7 @@
 /* The tables of the page for programs: every number as an integer, times in ns, nothing shortened. */
 #include <errno.h>
 
-#include "cmd/report.h"
+#include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
 #define SCHEMA_VERSION 1
@@ -22,6 +22,7 @@ static void facts_write(const struct report *r, struct json *j)
 	const struct dump_facts *x = &r->facts;
 
 	json_kv_string(j, "dump", r->path);
+	json_kv_uint(j, "dump_count", r->o->input_n ? r->o->input_n : 1);
 	json_kv_bool(j, "recorded_by_wcbpf", x->is_wcbpf);
 	json_kv_string(j, "version", x->version);
 	json_kv_string(j, "host", x->host);
@@ -36,6 +37,7 @@ static void facts_write(const struct report *r, struct json *j)
 		json_null(j);
 	json_kv_int(j, "begin_unix_ns", r->m->epoch_unix_ns);
 	json_kv_int(j, "duration_ns", r->m->end_ns);
+	json_kv_int(j, "recording_ns", r->whole_ns);
 	json_kv_uint(j, "op_count", r->m->op_n - 1);
 	json_kv_uint(j, "wait_count", r->m->wait_n - 1);
 }
@@ -72,28 +74,6 @@ static void user_stacks_write(const struct report *r, struct json *j)
 	json_end_object(j);
 }
 
-static void wall_write(const struct report *r, struct json *j)
-{
-	const struct analyze_time *t = &r->time;
-
-	json_key(j, "wall");
-	json_begin_object(j);
-	json_kv_bool(j, "accounted", t->known);
-	json_kv_uint(j, "process_count", t->process_n);
-	json_kv_uint(j, "thread_count", t->thread_n);
-	json_kv_uint(j, "lifetime_ns", t->lifetime_ns);
-	json_kv_uint(j, "oncpu_ns", t->oncpu_ns);
-	json_kv_uint(j, "runnable_ns", t->runnable_ns);
-	json_kv_uint(j, "blocked_ns", t->blocked_ns);
-	json_kv_uint(j, "lost_ns", t->lost_ns);
-	json_end_object(j);
-}
-
-static size_t rows_max(const struct report *r, size_t n)
-{
-	return r->o->top && r->o->top < n ? r->o->top : n;
-}
-
 static void entry_write(const struct report *r, struct json *j, const struct analyze_entry *e, bool with_reason)
 {
 	if (with_reason) {
@@ -108,12 +88,11 @@ static void entry_write(const struct report *r, struct json *j, const struct ana
 	json_kv_bool(j, "longest_is_cut", e->longest_cut);
 }
 
-static void table_write(const struct report *r, struct json *j, const char *key, const struct analyze_table *t,
-			bool with_reason, bool with_name)
+static void table_write(const struct report *r, struct json *j, const struct analyze_table *t, bool with_reason,
+			bool with_name)
 {
-	json_key(j, key);
 	json_begin_array(j);
-	for (size_t i = 0; i < rows_max(r, t->n); i++) {
+	for (size_t i = 0; i < report_rows_max(r, t->n); i++) {
 		json_begin_object(j);
 		if (with_name)
 			json_kv_string(j, "name", strtab_str(r->m->strings, t->entries[i].name_id));
@@ -123,7 +102,7 @@ static void table_write(const struct report *r, struct json *j, const char *key,
 	json_end_array(j);
 }
 
-static void frames_write(const struct report *r, struct json *j, const char *key, uint32_t stack)
+void report_frames_json(const struct report *r, struct json *j, const char *key, uint32_t stack)
 {
 	const struct model_stack *s = &r->m->stacks[stack];
 
@@ -137,8 +116,7 @@ static void frames_write(const struct report *r, struct json *j, const char *key
 	json_end_array(j);
 }
 
-/* Beside frames_write(), in the same order: how many other names each one's function has. */
-static void aliases_write(const struct report *r, struct json *j, const char *key, uint32_t stack)
+void report_aliases_json(const struct report *r, struct json *j, const char *key, uint32_t stack)
 {
 	const struct model_stack *s = &r->m->stacks[stack];
 
@@ -149,9 +127,8 @@ static void aliases_write(const struct report *r, struct json *j, const char *ke
 	json_end_array(j);
 }
 
-static void oncpu_write(const struct report *r, struct json *j)
+void report_oncpu_json(const struct report *r, struct json *j)
 {
-	json_key(j, "oncpu");
 	json_begin_object(j);
 	json_kv_uint(j, "sample_hz", r->m->sample_hz);
 	json_kv_uint(j, "samples", r->sample_n);
@@ -159,7 +136,7 @@ static void oncpu_write(const struct report *r, struct json *j)
 	json_kv_uint(j, "unsampled_ns", r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0);
 	json_key(j, "functions");
 	json_begin_array(j);
-	for (size_t i = 0; i < rows_max(r, r->function_n); i++) {
+	for (size_t i = 0; i < report_rows_max(r, r->function_n); i++) {
 		const struct analyze_function *e = &r->functions[i];
 
 		json_begin_object(j);
@@ -167,37 +144,35 @@ static void oncpu_write(const struct report *r, struct json *j)
 		json_kv_uint(j, "samples", e->count);
 		json_kv_uint(j, "stack_count", e->stack_n);
 		json_kv_bool(j, "in_kernel", e->kstack);
-		frames_write(r, j, "user_frames", e->ustack);
-		aliases_write(r, j, "user_other_names", e->ustack);
-		frames_write(r, j, "kernel_frames", e->kstack);
+		report_frames_json(r, j, "user_frames", e->ustack);
+		report_aliases_json(r, j, "user_other_names", e->ustack);
+		report_frames_json(r, j, "kernel_frames", e->kstack);
 		json_end_object(j);
 	}
 	json_end_array(j);
 	json_end_object(j);
 }
 
-static void stacks_write(const struct report *r, struct json *j)
+void report_stacks_json(const struct report *r, struct json *j)
 {
-	json_key(j, "stacks");
 	json_begin_array(j);
-	for (size_t i = 0; i < rows_max(r, r->stacks.n); i++) {
+	for (size_t i = 0; i < report_rows_max(r, r->stacks.n); i++) {
 		const struct analyze_entry *e = &r->stacks.entries[i];
 
 		json_begin_object(j);
-		frames_write(r, j, "user_frames", e->stack_u);
-		aliases_write(r, j, "user_other_names", e->stack_u);
-		frames_write(r, j, "kernel_frames", e->stack_k);
+		report_frames_json(r, j, "user_frames", e->stack_u);
+		report_aliases_json(r, j, "user_other_names", e->stack_u);
+		report_frames_json(r, j, "kernel_frames", e->stack_k);
 		entry_write(r, j, e, false);
 		json_end_object(j);
 	}
 	json_end_array(j);
 }
 
-static void threads_write(const struct report *r, struct json *j)
+void report_threads_json(const struct report *r, struct json *j)
 {
-	json_key(j, "threads");
 	json_begin_array(j);
-	for (size_t i = 0; i < rows_max(r, r->thread_n); i++) {
+	for (size_t i = 0; i < report_rows_max(r, r->thread_n); i++) {
 		const struct model_thread *t = &r->m->threads[r->threads[i]];
 
 		json_begin_object(j);
@@ -215,59 +190,44 @@ static void threads_write(const struct report *r, struct json *j)
 	json_end_array(j);
 }
 
-static void open_write(const struct report *r, struct json *j)
+void report_reasons_json(const struct report *r, struct json *j)
 {
-	const struct model *m = r->m;
-
-	json_key(j, "open");
-	json_begin_array(j);
-	for (size_t i = 0; i < rows_max(r, r->open_n); i++) {
-		const struct model_wait *w = &m->waits[r->open[i]];
-		const struct model_row *row = &m->rows[w->row];
-
-		json_begin_object(j);
-		json_kv_uint(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
-		json_kv_uint(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
-		json_kv_uint_nz(j, "goid", m->threads[w->thread].goid);
-		json_kv_string(j, "thread_name", strtab_str(m->strings, row->comm_id));
-		json_kv_string(j, "reason", wait_reason_name(row->reason));
-		json_kv_string(j, "wait_kind", strtab_str(m->strings, row->kind_id));
-		json_kv_string(j, "name", strtab_str(m->strings, analyze_awaited_name(m, w)));
-		json_kv_bool(j, "idle_by_design", analyze_wait_is_idle(m, w));
-		json_kv_int(j, "age_ns_min", w->blocked_ns);
-		json_key(j, "owner_tid");
-		if (model_wait_words(m, w).owner_tid)
-			json_uint(j, model_wait_words(m, w).owner_tid);
-		else
-			json_null(j);
-		json_end_object(j);
-	}
-	json_end_array(j);
+	table_write(r, j, &r->kinds, true, false);
 }
 
-static void sections_write(const struct report *r, struct json *j)
+void report_resources_json(const struct report *r, struct json *j)
 {
-	/* Programs pick what they want themselves: without --section all are there. */
-	unsigned sections = r->o->sections ? r->o->sections : (1u << SECTION_MAX) - 1;
+	table_write(r, j, &r->resources, true, true);
+}
 
-	if (sections >> SECTION_WALL & 1)
-		wall_write(r, j);
-	if (sections >> SECTION_ONCPU & 1)
-		oncpu_write(r, j);
-	if (sections >> SECTION_REASONS & 1)
-		table_write(r, j, "reasons", &r->kinds, true, false);
-	if (sections >> SECTION_RESOURCES & 1)
-		table_write(r, j, "resources", &r->resources, true, true);
-	if (sections >> SECTION_OPEN & 1)
-		open_write(r, j);
-	if (sections >> SECTION_WAKERS & 1)
-		table_write(r, j, "wakers", &r->wakers, false, true);
-	if (sections >> SECTION_STACKS & 1)
-		stacks_write(r, j);
-	if (sections >> SECTION_THREADS & 1)
-		threads_write(r, j);
-	if (sections >> SECTION_OPS & 1)
-		table_write(r, j, "ops", &r->ops, false, true);
+void report_wakers_json(const struct report *r, struct json *j)
+{
+	table_write(r, j, &r->wakers, false, true);
+}
+
+void report_ops_json(const struct report *r, struct json *j)
+{
+	table_write(r, j, &r->ops, false, true);
+}
+
+void report_where_json(struct json *j, const char *key, const uint64_t ns[WHERE_MAX])
+{
+	json_key(j, key);
+	json_begin_object(j);
+	for (unsigned i = 0; i < WHERE_MAX; i++)
+		json_kv_uint(j, analyze_where_name((enum analyze_where)i), ns[i]);
+	json_end_object(j);
+}
+
+void report_class_json(const struct report *r, struct json *j, enum op_kind kind, uint32_t class_id)
+{
+	json_kv_string(j, "kind", op_kind_name(kind));
+	report_string_json(r, j, "class", class_id);
+}
+
+void report_string_json(const struct report *r, struct json *j, const char *key, uint32_t id)
+{
+	json_kv_string(j, key, id ? strtab_str(r->m->strings, id) : NULL);
 }
 
 int report_json_print(const struct report *r, FILE *f)
@@ -284,7 +244,12 @@ int report_json_print(const struct report *r, FILE *f)
 	integrity_write(r, j);
 	user_stacks_write(r, j);
 	json_kv_bool(j, "idle_by_design_left_out", !r->o->everything);
-	sections_write(r, j);
+	for (unsigned i = 0; i < SECTION_MAX; i++) {
+		if (!(r->sections >> i & 1))
+			continue;
+		json_key(j, report_section_name((enum report_section)i));
+		report_section_rows[i].json(r, j);
+	}
 	json_end_object(j);
 	json_newline(j);
 	return json_flush(j);

@@ -36,6 +36,7 @@ static void entry_merge(struct analyze_entry *to, const struct analyze_entry *e)
 	to->runnable_ns += e->runnable_ns;
 	to->idle_count += e->idle_count;
 	to->idle_ns += e->idle_ns;
+	to->squares += e->squares;
 	to->idle &= e->idle;
 	if (e->longest_ns > to->longest_ns) {
 		to->longest_ns = e->longest_ns;

@@ -46,8 +46,8 @@ static int dump_is_missing(const char *folder, char **ret_why)
 
 	if (summary_read(folder, &facts) == 0 && facts.caveat_message)
 		return refuse(-ENOENT, ret_why, "%s: no dump in it: %s", folder, facts.caveat_message);
-	return refuse(-ENOENT, ret_why, "%s: no wcprof.ndjson or wcprof.ndjson.gz in it; is it a folder of wcbpf record?",
-		      folder);
+	return refuse(-ENOENT, ret_why,
+		      "%s: no wcprof.ndjson or wcprof.ndjson.gz in it; is it a folder of wcbpf record?", folder);
 }
 
 /* The dump in a folder. */
@@ -82,7 +82,8 @@ static int input_find(const char *input, char **ret, bool *ret_folder, char **re
 	if (stat(input ? input : DEFAULT_FOLDER, &st) < 0) {
 		e = -errno;
 		if (!input && e == -ENOENT)
-			return refuse(e, ret_why, "no ./" DEFAULT_FOLDER " here: name a folder or a dump, or record one first "
+			return refuse(e, ret_why,
+				      "no ./" DEFAULT_FOLDER " here: name a folder or a dump, or record one first "
 				      "(wcbpf record -- CMD)");
 		return refuse(e, ret_why, "%s: %s", input ? input : DEFAULT_FOLDER, strerror(-e));
 	}
@@ -109,19 +110,81 @@ static int partial_check(struct report *r, char **ret_why)
 	return 0;
 }
 
+/* The dumps that the inputs name, one each. Array and strings are the caller's. */
+static int inputs_find(struct report *r, char ***ret, size_t *ret_n, char **ret_why)
+{
+	const struct report_options *o = r->o;
+	size_t n = o->input_n ? o->input_n : 1;
+	char **paths = calloc(n + 1, sizeof(*paths));
+
+	if (!paths)
+		return -ENOMEM;
+	*ret = paths;
+	*ret_n = n;
+	for (size_t i = 0; i < n; i++) {
+		const char *input = o->input_n ? o->inputs[i] : NULL;
+		bool folder = false;
+		int e = input_find(input, &paths[i], &folder, ret_why);
+
+		if (folder && !r->folder)
+			r->folder = input ? input : DEFAULT_FOLDER;
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+static void paths_free(char ***paths)
+{
+	for (char **at = *paths; at && *at; at++)
+		free(*at);
+	free(*paths);
+}
+
+static int dumps_read(struct report *r, char *const *paths, size_t n)
+{
+	r->profile = n == 1 && dump_is_profile(paths[0]);
+	if (r->profile)
+		return dump_read_profile(paths[0], &r->m, &r->facts, &r->problem);
+	return dump_read_merged((const char *const *)paths, n, &r->m, &r->facts, &r->problem);
+}
+
+static int window_cut(struct report *r, char **ret_why)
+{
+	int64_t to_ns = r->o->to_ns < r->m->end_ns ? r->o->to_ns : r->m->end_ns;
+
+	r->whole_ns = r->m->end_ns;
+	if (!r->o->has_time)
+		return 0;
+	if (r->o->from_ns >= to_ns)
+		return refuse(-EINVAL, ret_why, "--time: the recording is %.3f s long", (double)r->m->end_ns / 1e9);
+	return analyze_window(r->m, r->o->from_ns, to_ns);
+}
+
+static void filter_set(struct report *r)
+{
+	const struct report_options *o = r->o;
+
+	r->filter = (struct analyze_filter){
+		.pids = o->pids, .pid_n = o->pid_n, .tids = o->tids, .tid_n = o->tid_n, .comm = o->comm,
+		.classes = o->classes, .class_n = o->class_n, .clients = o->clients, .client_n = o->client_n,
+	};
+}
+
 int report_load(struct report *r, const struct report_options *o, char **ret_why)
 {
-	bool folder = false;
+	_cleanup_(paths_free) char **paths = NULL;
+	size_t n = 0;
 	int e;
 
 	r->o = o;
-	if (o->another)
-		return refuse(-EINVAL, ret_why, "%s: one recording at a time; merging dumps is not supported", o->another);
-	e = input_find(o->input, &r->path, &folder, ret_why);
-	r->folder = folder ? o->input ? o->input : DEFAULT_FOLDER : NULL;
+	e = inputs_find(r, &paths, &n, ret_why);
 	if (e < 0)
 		return e;
-	e = dump_read_with(r->path, &r->m, &r->facts, &r->problem);
+	r->path = strdup(paths[0]);
+	if (!r->path)
+		return -ENOMEM;
+	e = dumps_read(r, paths, n);
 	if (e == -EINVAL)
 		return refuse(e, ret_why, "%s: %s", r->path, r->problem.message);
 	if (e < 0)
@@ -130,11 +193,13 @@ int report_load(struct report *r, const struct report_options *o, char **ret_why
 	if (e < 0)
 		return e;
 	/* The dump has no command and exit status; the summary may be gone, or of another mode: that is fine. */
-	if (folder && summary_read(r->folder, &r->facts) == -ENOMEM)
+	if (r->folder && summary_read(r->folder, &r->facts) == -ENOMEM)
 		return -ENOMEM;
-	if (!o->symbols_n && !o->debuginfod)
-		return 0;
-	return report_symbols_load(r->m, o->symbols, o->symbols_n, o->debuginfod);
+	/* samply leaves names to whoever reads. */
+	if (o->symbols_n || o->debuginfod || r->profile)
+		e = report_symbols_load(r->m, o->symbols, o->symbols_n, o->debuginfod);
+	filter_set(r);
+	return e < 0 ? e : window_cut(r, ret_why);
 }
 
 void report_done(struct report *r)
@@ -153,6 +218,28 @@ void report_done(struct report *r)
 	analyze_table_done(&r->idle_callers);
 	analyze_table_done(&r->idle_ops);
 	free(r->open);
+	free(r->stuck);
 	free(r->threads);
 	free(r->functions);
+	free(r->classes);
+	free(r->dead);
+	free(r->children);
+	free(r->clients);
+	analyze_endings_done(&r->user_endings);
+	analyze_endings_done(&r->kernel_endings);
+	analyze_actors_done(&r->actors);
+	analyze_queues_done(&r->queues);
+	analyze_tail_done(&r->tail);
+	replay_free(r->replay);
+	free(r->stretches);
+	free(r->savings);
+	free(r->hints);
+	replay_locks_free(r->locks, r->lock_n);
+	free(r->lock_waits);
+	free(r->edges);
+	analyze_knots_done(&r->knots);
+	free(r->runqueues);
+	free(r->chains);
+	for (size_t i = 0; i < sizeof(r->frames) / sizeof(r->frames[0]); i++)
+		analyze_frames_done(&r->frames[i]);
 }

@@ -137,21 +137,60 @@ static struct name_suffix aliases_of(const struct report *r, const struct model_
 	return s;
 }
 
+static bool is_libc(const struct model *m, const struct model_frame *frame)
+{
+	const char *path = strtab_str(m->strings, m->modules[frame->module].path_id), *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
+	       strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-musl", 7) == 0;
+}
+
+/* The place of the last of libc's functions before the program's first; 0 if there are none. */
+static uint32_t libc_entry(const struct model *m, const struct model_stack *s)
+{
+	uint32_t n = 0;
+
+	while (n < s->frame_n && is_libc(m, &s->frames[n]))
+		n++;
+	return n && n < s->frame_n ? n - 1 : 0;
+}
+
+static void frames_print(FILE *f, const struct report *r, const struct model_stack *s, uint32_t first, bool kernel,
+			 unsigned columns);
+
 void report_stack_print(FILE *f, const struct report *r, uint32_t kstack, uint32_t ustack, unsigned columns)
 {
+	bool kernel = !r->m->stacks[ustack].frame_n;
+
+	frames_print(f, r, &r->m->stacks[kernel ? kstack : ustack], 0, kernel && (kstack || ustack), columns);
+}
+
+void report_caller_print(FILE *f, const struct report *r, uint32_t kstack, uint32_t ustack, unsigned columns)
+{
+	const struct model_stack *u = &r->m->stacks[ustack];
+
+	if (u->frame_n)
+		frames_print(f, r, u, libc_entry(r->m, u), false, columns);
+	else
+		report_stack_print(f, r, kstack, ustack, columns);
+}
+
+/* From a frame on; kernel: of the kernel's, or, without frames, lost. */
+static void frames_print(FILE *f, const struct report *r, const struct model_stack *s, uint32_t first, bool kernel,
+			 unsigned columns)
+{
 	const struct model *m = r->m;
-	bool kernel = !m->stacks[ustack].frame_n;
-	const struct model_stack *s = &m->stacks[kernel ? kstack : ustack];
 	unsigned used = 0;
 	bool any = false;
 
 	if (!s->frame_n) {
-		fputs(kstack || ustack ? "[stack lost]" : "[no stack]", f);
+		fputs(kernel ? "[stack lost]" : "[no stack]", f);
 		return;
 	}
 	if (kernel)
 		used += (unsigned)fprintf(f, "[kernel] ");
-	for (uint32_t i = 0; i < s->frame_n; i++) {
+	for (uint32_t i = first; i < s->frame_n; i++) {
 		_cleanup_(freep) char *name = report_frame_name(m, &s->frames[i], true);
 		struct name_suffix aliases = aliases_of(r, &s->frames[i]);
 		unsigned width, more = i + 1 < s->frame_n ? 5 : 0; /* room for " < .." */

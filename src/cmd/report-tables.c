@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-/* What the page and the JSON show, computed once; neither of them sums anything. */
+/* What the page and the JSON show of waits, computed once; neither of them sums anything. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report.h"
+#include "cmd/report-replay.h"
+#include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
 #define LOSS(name, words) { #name, words, offsetof(struct model_integrity, name) }
@@ -32,6 +33,9 @@ static const struct loss_row {
 	LOSS(unbalanced, "switch(es) without their counterpart"),
 	LOSS(lost_samples, "sample(s) of running threads"),
 	LOSS(failed_sample_stacks, "sample(s) of running threads without their stack"),
+	LOSS(lost_ops, "hit(s) of choke points: ops may be missing, nested wrongly or end too late"),
+	LOSS(lost_go_events, "event(s) of goroutines"),
+	LOSS(lost_goroutines, "goroutine(s) could not be followed"),
 };
 _Static_assert(sizeof(losses) / sizeof(losses[0]) <= REPORT_LOSSES_MAX, "callers have room for all");
 
@@ -74,7 +78,7 @@ static int thread_compare(const void *a, const void *b, void *arg)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static int threads_list(struct report *r)
+int report_threads_make(struct report *r)
 {
 	const struct report_options *o = r->o;
 
@@ -99,13 +103,62 @@ static void unblocked_drop(struct analyze_table *t)
 		t->n--;
 }
 
-static int group(struct report *r, enum analyze_by by, const struct analyze_filter *f, struct analyze_table *ret)
+/* A table and, where the page lists those too, the one of what is idle by design. */
+static int group(struct report *r, enum analyze_by by, struct analyze_table *ret, struct analyze_table *ret_idle)
 {
-	int e = analyze_group_filtered(r->m, by, f, ret);
+	struct analyze_filter f = r->filter;
 
-	if (e == 0)
-		unblocked_drop(ret);
+	f.idle = r->o->everything ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
+	if (analyze_group_filtered(r->m, by, &f, ret) < 0)
+		return -ENOMEM;
+	unblocked_drop(ret);
+	if (!r->idle_listed || !ret_idle)
+		return 0;
+	f.idle = ANALYZE_IDLE_ONLY;
+	if (analyze_group_filtered(r->m, by, &f, ret_idle) < 0)
+		return -ENOMEM;
+	unblocked_drop(ret_idle);
+	return 0;
+}
+
+int report_resources_make(struct report *r)
+{
+	return group(r, ANALYZE_BY_RESOURCE, &r->resources, &r->idle_resources);
+}
+
+int report_wakers_make(struct report *r)
+{
+	return group(r, ANALYZE_BY_WAKER, &r->wakers, &r->idle_wakers);
+}
+
+int report_stacks_make(struct report *r)
+{
+	int e = group(r, ANALYZE_BY_CALLER, &r->callers, &r->idle_callers);
+
+	return e < 0 ? e : group(r, ANALYZE_BY_STACK, &r->stacks, NULL);
+}
+
+int report_ops_make(struct report *r)
+{
+	return group(r, ANALYZE_BY_OP_CLASS, &r->ops, &r->idle_ops);
+}
+
+int report_oncpu_make(struct report *r)
+{
+	int e = analyze_functions(r->m, &r->filter, &r->functions, &r->function_n);
+
+	for (size_t i = 0; i < r->function_n; i++) {
+		r->sampled_ns += r->functions[i].ns;
+		r->sample_n += r->functions[i].count;
+	}
 	return e;
+}
+
+static bool filter_is_set(const struct report *r)
+{
+	const struct report_options *o = r->o;
+
+	return o->pid_n || o->tid_n || o->comm || o->class_n || o->client_n;
 }
 
 /* A page without the idle waits would be empty, or show only crumbs. */
@@ -120,61 +173,54 @@ static bool nearly_all_is_idle(const struct report *r)
 	return blocked_ns && blocked_ns - idle_ns < blocked_ns / 20;
 }
 
-static int idle_tables_make(struct report *r, struct analyze_filter f)
+/*
+ * A critical path leads to the end of what was done; of a window on a server it would lead to the window's end. One
+ * through a dump that lacks waits would take them for work.
+ */
+static bool path_is_asked(struct report *r)
 {
-	f.idle = ANALYZE_IDLE_ONLY;
-	if (group(r, ANALYZE_BY_RESOURCE, &f, &r->idle_resources) < 0 ||
-	    group(r, ANALYZE_BY_WAKER, &f, &r->idle_wakers) < 0 ||
-	    group(r, ANALYZE_BY_CALLER, &f, &r->idle_callers) < 0 ||
-	    group(r, ANALYZE_BY_OP_CLASS, &f, &r->idle_ops) < 0)
-		return -ENOMEM;
-	return 0;
+	struct analyze_health health;
+
+	/* What still waits has not come to its end. */
+	analyze_health(r->m, &health);
+	return (r->facts.has_exit_status || !health.open_wait_n) && !r->partial && !r->problem.message[0] &&
+	       !dump_dropped_events(r->m) && report_replay_need(r) == 0 && r->replay_facts.makespan_ns > 0 &&
+	       !(r->replay_facts.missing & REPLAY_OPEN) && !filter_is_set(r);
 }
 
-static unsigned sections_of(const struct report *r)
+static uint64_t sections_of(struct report *r)
 {
-	unsigned sections = 1u << SECTION_WALL | 1u << SECTION_REASONS | 1u << SECTION_RESOURCES | 1u << SECTION_WAKERS;
+	uint64_t sections;
 
 	if (r->o->sections)
 		return r->o->sections;
+	/* Programs pick what they want themselves: without --section all are there. */
+	if (r->o->json)
+		return SECTIONS_ALL;
+	if (r->profile)
+		return SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_LIBRARY) | SECTION_BIT(SECTION_SELF) |
+		       SECTION_BIT(SECTION_INCLUSIVE) | SECTION_BIT(SECTION_NEAREST);
+	sections = SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_TAIL) | SECTION_BIT(SECTION_LOCKS) |
+		   SECTION_BIT(SECTION_RESOURCES) | SECTION_BIT(SECTION_WAKERS);
+	if (path_is_asked(r))
+		sections |= SECTION_BIT(SECTION_PATH) | SECTION_BIT(SECTION_WHATIF);
 	/* A dump of the engine has neither threads nor stacks; what waited is an op there. */
-	return sections | (r->m->stack_n > 1 ? 1u << SECTION_STACKS : 0) |
-	       (r->m->sample_n > 1 ? 1u << SECTION_ONCPU : 0) |
-	       (r->m->thread_n > 1 ? 1u << SECTION_OPEN : 1u << SECTION_OPS);
-}
-
-static int functions_list(struct report *r, const struct analyze_filter *f)
-{
-	int e = analyze_functions(r->m, f, &r->functions, &r->function_n);
-
-	for (size_t i = 0; i < r->function_n; i++) {
-		r->sampled_ns += r->functions[i].ns;
-		r->sample_n += r->functions[i].count;
-	}
-	return e;
+	return sections | (r->m->stack_n > 1 ? SECTION_BIT(SECTION_STACKS) : 0) |
+	       (r->m->sample_n > 1 ? SECTION_BIT(SECTION_ONCPU) : 0) |
+	       (r->m->thread_n > 1 ? SECTION_BIT(SECTION_OPEN) :
+				     SECTION_BIT(SECTION_CLASSES) | SECTION_BIT(SECTION_OPS));
 }
 
 int report_tables_make(struct report *r)
 {
-	struct analyze_filter f = {
-		.pids = r->o->pids, .pid_n = r->o->pid_n, .tids = r->o->tids, .tid_n = r->o->tid_n, .comm = r->o->comm,
-	};
-
+	if (analyze_time_filtered(r->m, &r->filter, &r->time) < 0 ||
+	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &r->filter, &r->kinds) < 0)
+		return -ENOMEM;
 	r->sections = sections_of(r);
-	if (analyze_time_filtered(r->m, &f, &r->time) < 0 ||
-	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &f, &r->kinds) < 0 || threads_list(r) < 0 ||
-	    functions_list(r, &f) < 0)
-		return -ENOMEM;
 	r->idle_listed = !r->o->everything && nearly_all_is_idle(r);
-	f.idle = r->o->everything || r->idle_listed ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
-	if (analyze_open_waits(r->m, &f, &r->open, &r->open_n) < 0)
-		return -ENOMEM;
-	if (r->idle_listed && idle_tables_make(r, f) < 0)
-		return -ENOMEM;
-	f.idle = r->o->everything ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
-	if (group(r, ANALYZE_BY_RESOURCE, &f, &r->resources) < 0 || group(r, ANALYZE_BY_WAKER, &f, &r->wakers) < 0 ||
-	    group(r, ANALYZE_BY_CALLER, &f, &r->callers) < 0 || group(r, ANALYZE_BY_STACK, &f, &r->stacks) < 0 ||
-	    group(r, ANALYZE_BY_OP_CLASS, &f, &r->ops) < 0)
-		return -ENOMEM;
+	for (unsigned i = 0; i < SECTION_MAX; i++) {
+		if (r->sections >> i & 1 && report_section_make(r, (enum report_section)i) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "cmd/cmd.h"
+#include "cmd/measures.h"
 #include "cmd/report.h"
 #include "util/cleanup.h"
 #include "util/log.h"
@@ -42,7 +43,7 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-static int text_show(const struct report *r)
+static int text_show(struct report *r)
 {
 	bool terminal = isatty(STDOUT_FILENO);
 	struct winsize size = { 0 };
@@ -54,13 +55,39 @@ static int text_show(const struct report *r)
 		return -ENOMEM;
 	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
 		size = (struct winsize){ 0 };
-	report_text_print(r, f, size.ws_col ? size.ws_col : COLUMNS_DEFAULT, options_color_for(&r->o->all, STDOUT_FILENO));
+	report_text_print(r, f, size.ws_col ? size.ws_col : COLUMNS_DEFAULT,
+			  options_color_for(&r->o->all, STDOUT_FILENO));
 	if (fclose(f) != 0)
 		return -ENOMEM;
-	if (terminal && !r->o->no_pager && size.ws_row && lines_of(text) >= size.ws_row && page_through_pager(text) == 0)
+	if (terminal && !r->o->no_pager && size.ws_row && lines_of(text) >= size.ws_row &&
+	    page_through_pager(text) == 0)
 		return 0;
 	fputs(text, stdout);
 	return 0;
+}
+
+/* --fail-if, for scripts: the exit code. */
+static int conditions_check(struct report *r)
+{
+	_cleanup_(measures_done) struct measures m = { 0 };
+	_cleanup_(freep) char *why = NULL;
+	int e = measures_make(r, &m);
+
+	if (e == 0)
+		e = conditions_judge(&r->o->conditions, &m, &why);
+	if (e != 0)
+		log_error("%s", why ? why : strerror(-e));
+	return e < 0 ? EXIT_USAGE : e > 0 ? EXIT_FAILURE : 0;
+}
+
+/* Without a dump that can be read a folder still has its summary. */
+static int summary_show(const struct report *r, const struct report_options *o)
+{
+	size_t n = o->top ? o->top : SUMMARY_ROWS;
+
+	if (o->json || !r->folder)
+		return EXIT_USAGE;
+	return report_summary_print(r->folder, stdout, COLUMNS_DEFAULT, n) == 1 ? 0 : EXIT_USAGE;
 }
 
 static int report_run(struct report *r, const struct report_options *o)
@@ -70,14 +97,15 @@ static int report_run(struct report *r, const struct report_options *o)
 
 	if (e < 0) {
 		log_error("%s", why ? why : strerror(-e));
-		return !o->json && r->folder && report_summary_print(r->folder, stdout, COLUMNS_DEFAULT,
-								     o->top ? o->top : SUMMARY_ROWS) == 1 ? 0 : EXIT_USAGE;
+		return summary_show(r, o);
 	}
-	e = report_tables_make(r);
-	if (e == 0)
+	e = o->events ? report_events_print(r, stdout) : report_tables_make(r);
+	if (e == 0 && !o->events)
 		e = o->json ? report_json_print(r, stdout) : text_show(r);
 	if (e == 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		e = errno ? -errno : -EIO;
+	if (e == 0 && o->conditions.n)
+		return conditions_check(r);
 	/* A reader that has seen enough (| head) is no failure. */
 	if (e < 0 && e != -EPIPE) {
 		log_error("the report could not be written: %s", strerror(-e));
@@ -91,7 +119,7 @@ int cmd_report(int argc, char **argv)
 	_cleanup_(report_options_done) struct report_options o = { 0 };
 	_cleanup_(report_done) struct report r = { 0 };
 	_cleanup_(freep) char *why = NULL;
-	int e = report_options_parse(&o, argc, argv, &why);
+	int e = report_options_parse(&o, options_report_rows, argc, argv, &why);
 
 	if (e < 0) {
 		log_error("%s ('wcbpf report -h' lists the options)", why ? why : strerror(-e));

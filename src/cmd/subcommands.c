@@ -22,9 +22,10 @@ const struct subcommand cmd_subcommands[] = {
 	 "record what runs already, until Ctrl-C, -d, the target's end or that of CMD",
 	 CAPTURE_ABOUT "Exit status: 0 on Ctrl-C, -d or the target's end; 125 when wcbpf itself failed.\n",
 	 options_capture_rows, NULL, cmd_attach},
-	{"report", "[DIR|DUMP]", "show a recording on one page",
-	 "Reads any wcprof dump, plain or gzip; a folder is one of wcbpf record or attach.\n"
-	 "Exit status: 0; 2 when the options are wrong or the dump can't be read.\n",
+	{"report", "[DIR|DUMP...]", "show a recording on one page",
+	 "Reads any wcprof dump, plain or gzip, several of one run, or a profile that samply saved; a folder\n"
+	 "is one of wcbpf record or attach.\n"
+	 "Exit status: 0; 1 when --fail-if holds; 2 when the options are wrong or the dump can't be read.\n",
 	 options_report_rows, NULL, cmd_report},
 	{"flamegraph", "[DIR|DUMP]", "draw where time went as a flame graph, an SVG picture",
 	 "Without --view: all of the threads' lives where the CPU was sampled, else blocked time.\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
-"""wcbpf report over dumps written by hand, against text worked out by hand.
+"""wcbpf report, diff, explain and whatif over dumps written by hand, against text worked out by hand.
 
 A case is a file NAME.golden: comments (how the numbers come about), then
 "$ wcbpf ARGS", then "exit N", then what stdout must be, to the letter. Lines
@@ -49,7 +49,8 @@ def check_case(wcbpf, case):
         got = got.decode('utf-8', 'backslashreplace')
         problems += list(difflib.unified_diff(expected.split('\n'), got.split('\n'), 'expected ' + name, 'got',
                                               lineterm='', n=0))
-    if not set(case['args']) & {'--all', '--section', '--top', '--json', '-h'} and r.stdout.count(b'\n') > LINES_MAX:
+    more = {'--all', '--section', '--top', '--json', '--events', '-h'}
+    if case['args'][0] == 'report' and not set(case['args']) & more and r.stdout.count(b'\n') > LINES_MAX:
         problems.append('%d lines: more than a page' % r.stdout.count(b'\n'))
     return problems
 
@@ -71,9 +72,13 @@ def check_json(wcbpf):
            {'status': 'complete', 'attempted': 14, 'recorded': 11, 'below_min': 3, 'inferred_switches': 0, 'losses': {},
             'file_problem': None, 'dump_is_cut': False, 'bad_lines': 0})
     expect('user stacks', doc['user_stacks'], {'count': 7, 'complete': 6})
-    expect('wall', doc['wall'],
+    expect('wall', {k: v for k, v in doc['wall'].items() if not isinstance(v, dict)},
            {'accounted': True, 'process_count': 1, 'thread_count': 4, 'lifetime_ns': 8000000000, 'oncpu_ns': 4220000000,
-            'runnable_ns': 40000000, 'blocked_ns': 3740000000, 'lost_ns': 0})
+            'runnable_ns': 40000000, 'blocked_ns': 3740000000, 'lost_ns': 0, 'states_are_of_ops': False,
+            'states_total_ns': 8000000000, 'states_gap_ns': 0})
+    expect('states', doc['wall']['states_ns'],
+           {'running': 4220000000, 'runnable': 40000000, 'lock': 490000000, 'disk': 400000000, 'net': 0, 'pipe': 50000000,
+            'timer': 300000000, 'child': 0, 'work': 0, 'idle': 2500000000, 'unknown': 0})
     expect('reasons', [(x['reason'], x['wait_kind'], x['idle_by_design'], x['count'], x['blocked_ns'], x['runnable_ns'])
                        for x in doc['reasons']],
            [('sync', 'condvar', True, 1, 1500000000, 0), ('poll', 'epoll', True, 1, 1000000000, 0),
@@ -92,9 +97,61 @@ def check_json(wcbpf):
     expect('kernel stack', doc['stacks'][1]['kernel_frames'], ['__schedule', 'schedule', 'futex_wait', 'do_futex'])
     expect('open', doc['open'],
            [{'pid': 100, 'tid': 101, 'thread_name': 'worker', 'reason': 'lock', 'wait_kind': 'rwlock',
-             'name': 'futex:100:0x20', 'idle_by_design': False, 'age_ns_min': 100000000, 'owner_tid': None}])
+             'name': 'futex:100:0x20', 'idle_by_design': False, 'age_ns_min': 100000000, 'owner_tid': None,
+             'waits_for_tid': None, 'root_tid': None, 'deadlock': 0, 'waits_for_deadlock': 0}])
     expect('threads', [(x['tid'], x['oncpu_ns']) for x in doc['threads']],
            [(102, 1870000000), (101, 1600000000), (103, 550000000), (100, 200000000)])
+    return problems
+
+
+def check_json_sections(wcbpf):
+    """Every section has its key, and numbers that the pages of path.golden and calls.golden have, as integers."""
+    problems = []
+
+    def expect(what, got, expected):
+        if got != expected:
+            problems.append('%s: %r, expected %r' % (what, got, expected))
+
+    def document(*args):
+        r = run(wcbpf, ['report', '--json', *args])
+        return json.loads(r.stdout.decode('utf-8'), parse_float=lambda x: problems.append('not an integer: ' + x)
+                          if args[-1] != 'path.ndjson' else float(x))
+
+    names = run(wcbpf, ['report', '--section', 'nosuch']).stderr.decode().split('there are ')[1].split(' and all')[0]
+    doc = document('path.ndjson')
+    expect('sections', [n for n in names.strip(' ,').split(', ') if n not in doc], [])
+    expect('path', [(x['state'], x['name'], x['ns'], x['stretches']) for x in doc['path']['by_class']],
+           [('on CPU', 'b', 390000000, 1), ('on CPU', 'a', 230000000, 2), ('on CPU', 'main', 200000000, 2),
+            ('disk', 'a', 150000000, 1), ('runnable', 'a', 20000000, 2), ('runnable', 'b', 10000000, 1)])
+    expect('sums', (doc['path']['sum_ns'], doc['path']['makespan_ns'], doc['health']['states_gap_ns'],
+                    doc['health']['path_sum_ns'], doc['health']['waits_outside_ops_ns']), (10**9, 10**9, 0, 10**9, 0))
+    fill = [x for x in doc['whatif']['savings'] if x['of'] == 'function' and x['name'] == 'fill'][0]
+    # To a microsecond: factors are kept with so many digits.
+    expect('fill', [(round(f['saves_ns'], -3), round(f['saves_low_ns'], -3), round(f['saves_high_ns'], -3), f['grade'])
+                    for f in fill['factors']][1:],
+           [(195000000, 195000000, 195000000, 'A'), (39000000, 39000000, 39000000, 'A')])
+    expect('matrix', [(x['waiter']['thread_name'], x['by'].get('thread_name', x['by'].get('device')), x['blocked_ns'])
+                      for x in doc['matrix']],
+           [('main', 'a', 800000000), ('a', 'b', 200000000), ('b', 'timer', 200000000), ('a', 'disk', 150000000)])
+    expect('locks', [(x['name'], x['waits'], x['waited_ns'], x['depth_max']) for x in doc['locks']],
+           [('futex:10:77:0x40', 1, 200000000, 1)])
+    expect('knots', [[m['who'].get('device') for m in x['members']] for x in doc['graph']['knots']], [['timer'], ['disk']])
+    expect('cpu', (doc['cpu']['cpus'], doc['cpu']['wake_ns'], doc['cpu']['preempted_ns'], doc['cpu']['migrations']),
+           (2, 20000000, 20000000, 3))
+    expect('dead air', [(x['pid'], x['dead_air_ns'], x['longest_start_ns']) for x in doc['dead']['processes']],
+           [(0, 50000000, 800000000), (10, 50000000, 800000000)])
+    expect('chains', [(len(x['steps']), x['root'], x['root_device'], x['blocked_ns']) for x in doc['chains']],
+           [(1, 'ran', None, 200000000), (1, 'device', 'timer', 200000000), (1, 'device', 'disk', 150000000)])
+    doc = document('--section', 'classes', '--section', 'tail', '--section', 'clients', 'calls.ndjson')
+    query = [x for x in doc['classes'] if x['class'] == 'Query.run'][0]
+    expect('class', [query[k] for k in ('kind', 'count', 'total_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'longest_ns', 'children_ns',
+                                        'duplicates', 'duplicates_ns', 'outcomes')],
+           ['call', 40, 468000000, 10000000, 10000000, 60000000, 60000000, 72000000, 31, 410000000,
+            {'hit': 4, 'executed': 36}])
+    expect('tail', (doc['tail']['ops'], doc['tail']['p99_ns'], doc['tail']['slowest_ops'], doc['tail']['slowest']['ns']['lock']),
+           (40, 60000000, [77], 50000000))
+    expect('clients', {x['client']: (x['ops'], x['active_ns'], x['blocked_ns']) for x in doc['clients']},
+           {'20:88': (1, 1200000000, 0), 'web': (30, 268000000, 78000000), 'batch': (10, 200000000, 130000000)})
     return problems
 
 
@@ -115,7 +172,8 @@ def check_json_sampled(wcbpf):
 
 
 def check_refusal(wcbpf, args, words):
-    r = run(wcbpf, ['report'] + args)
+    verbs = ('report', 'diff', 'explain', 'whatif')
+    r = run(wcbpf, args if args[0] in verbs else ['report'] + args)
     err = r.stderr.decode('utf-8', 'backslashreplace')
     problems = []
     if r.returncode != 2:
@@ -133,13 +191,18 @@ def main():
             tests.append((name, lambda n=name: check_case(wcbpf, parse(os.path.join(HERE, n)))))
     tests.append(('json', lambda: check_json(wcbpf)))
     tests.append(('json of samples', lambda: check_json_sampled(wcbpf)))
+    tests.append(('json of each section', lambda: check_json_sections(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
                         (['refused'], 'not runnable on this host; blocked time was not captured: no CAP_BPF'),
                         (['--debuginfod', 'app.ndjson'], 'DEBUGINFOD_URLS names no server'),
                         (['version2.ndjson'], 'schema_version is 2, only 1 can be read'),
                         (['run.py'], 'run.py: line 1 is no wcprof dump header'),
-                        (['app.ndjson', 'engine.ndjson'], 'merging dumps is not supported'),
+                        (['app.ndjson', 'hostile.ndjson'], 'is of another run than'),
+                        (['--time', '3s,2s', 'app.ndjson'], '--time 3s,2s: not a START,STOP'),
+                        (['--time', '3s,', 'app.ndjson'], 'the recording is 2.000 s long'),
+                        (['--below', '(', 'app.ndjson'], '--below (: '),
+                        (['--fail-if', 'lock', 'app.ndjson'], '--fail-if lock: not NAME OP VALUE'),
                         (['--top', '0', 'app.ndjson'], '--top 0'), (['--section', 'x'], '--section x'),
                         (['app.ndjson', '--pid', 'x'], '--pid x'), (['--frobnicate'], '--frobnicate: no such option')):
         tests.append(('refuses ' + ' '.join(args), lambda a=args, w=words: check_refusal(wcbpf, a, w)))

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * What hangs. A stuck program is hundreds of threads that wait for one thing,
+ * so a line is a thing: who waits for it, since when at least, who has it. What
+ * the known owners add up to, deadlocks and the one thread behind all others,
+ * is said first and last.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/report-sections.h"
+#include "util/cleanup.h"
+#include "util/map.h"
+
+enum { NUMBERS_COLUMNS = 22, AWAITED_COLUMNS = 44, DEADLOCKS_MAX = 3, STUCK_THREADS_MIN = 2 };
+
+/* Of a program that hardly does anything also the waits that look idle: it may hang in one. */
+static bool idle_too(const struct report *r)
+{
+	const struct analyze_states *s = &r->states;
+
+	return r->o->everything ||
+	       (r->idle_listed && s->total_ns - s->ns[WHERE_IDLE] - s->ns[WHERE_CHILD] < s->total_ns / 20);
+}
+
+int report_open_make(struct report *r)
+{
+	struct analyze_filter f = r->filter;
+
+	if (report_section_make(r, SECTION_WALL) < 0)
+		return -ENOMEM;
+	f.idle = idle_too(r) ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
+	if (analyze_open_waits(r->m, &f, &r->open, &r->open_n) < 0 ||
+	    analyze_stuck(r->m, &f, &r->stuck, &r->stuck_n) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The same thing: reason, kind, name and, as far as known, who has it. */
+struct group {
+	uint32_t wait; /* the oldest */
+	size_t n;
+};
+
+static uint32_t owner_of(const struct model *m, const struct model_wait *w)
+{
+	return model_wait_words(m, w).owner_tid;
+}
+
+static bool same_thing(const struct model *m, const struct model_wait *a, const struct model_wait *b)
+{
+	const struct model_row *x = &m->rows[a->row], *y = &m->rows[b->row];
+
+	return x->reason == y->reason && x->kind_id == y->kind_id &&
+	       analyze_awaited_name(m, a) == analyze_awaited_name(m, b) && owner_of(m, a) == owner_of(m, b) &&
+	       (owner_of(m, a) || analyze_awaited_name(m, a) || a == b);
+}
+
+static uint64_t thing_hash(const struct model *m, const struct model_wait *w)
+{
+	uint64_t h = (uint64_t)analyze_awaited_name(m, w) << 32 | m->rows[w->row].kind_id;
+
+	h ^= (uint64_t)m->rows[w->row].reason << 58 ^ (uint64_t)owner_of(m, w) << 20;
+	return h;
+}
+
+/* The open waits come oldest first, and so do the groups. 0, -ENOMEM. */
+static int groups_make(const struct report *r, struct group **ret, size_t *ret_n)
+{
+	_cleanup_(map_freep) struct map *places = NULL;
+	_cleanup_(freep) struct group *groups = calloc(r->open_n + 1, sizeof(*groups));
+	size_t n = 0;
+
+	if (!groups || map_new(&places) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->open_n; i++) {
+		const struct model_wait *w = &r->m->waits[r->open[i]];
+		uint64_t key = thing_hash(r->m, w), at;
+
+		/* Another thing under this hash: the next number is as good as any. */
+		while (map_get(places, key, &at) && !same_thing(r->m, &r->m->waits[groups[at].wait], w))
+			key++;
+		if (!map_get(places, key, &at)) {
+			at = n++;
+			groups[at] = (struct group){ .wait = r->open[i] };
+			if (map_put(places, key, at) < 0)
+				return -ENOMEM;
+		}
+		groups[at].n++;
+	}
+	*ret = TAKE_PTR(groups);
+	*ret_n = n;
+	return 0;
+}
+
+/* The name of a thread of the recording; of those that had the number, the last. */
+static const char *tid_name(const struct model *m, uint32_t tid)
+{
+	for (size_t i = m->thread_n - 1; i > 0; i--) {
+		if (m->threads[i].tid == tid)
+			return strtab_str(m->strings, m->threads[i].comm_id);
+	}
+	return "not recorded";
+}
+
+static unsigned thread_print(const struct page *p, const char *name, uint32_t tid)
+{
+	unsigned used = report_name_print(p->f, name, 16);
+
+	return used + (unsigned)fprintf(p->f, " (tid %" PRIu32 ")", tid);
+}
+
+static void group_print(const struct page *p, const struct group *g)
+{
+	const struct model *m = p->r->m;
+	const struct model_wait *w = &m->waits[g->wait];
+	const struct model_row *row = &m->rows[w->row];
+	uint32_t owner_tid = owner_of(m, w);
+
+	fprintf(p->f, "%10s %7s %s ", page_longest((uint64_t)w->blocked_ns, true).text, wording_count(g->n).text,
+		analyze_wait_is_idle(m, w) ? "*" : " ");
+	report_awaited_print(p->r, p->f, row->reason, row->kind_id, analyze_awaited_name(m, w), AWAITED_COLUMNS);
+	fputs("  ", p->f);
+	thread_print(p, page_string(p, row->comm_id), w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+	fputs(g->n > 1 ? ", .." : "", p->f);
+	if (owner_tid) {
+		fputs("  held by ", p->f);
+		thread_print(p, tid_name(m, owner_tid), owner_tid);
+	} else if (row->reason == REASON_LOCK) {
+		fprintf(p->f, "  holder unknown%s%s", w->owner_unknown ? ": " : "",
+			owner_unknown_name(w->owner_unknown));
+	}
+	fputc('\n', p->f);
+}
+
+uint32_t report_deadlock_n(const struct report *r)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < r->stuck_n; i++)
+		n = r->stuck[i].circle > n ? r->stuck[i].circle : n;
+	return n;
+}
+
+static const struct analyze_stuck *stuck_of(const struct report *r, uint32_t thread)
+{
+	for (size_t i = 0; i < r->stuck_n; i++) {
+		if (r->stuck[i].thread == thread)
+			return &r->stuck[i];
+	}
+	return NULL;
+}
+
+/* "DEADLOCK  a (tid 1) waits for mutex futex:..:0x10 of b (tid 2), that for mutex .. of a (tid 1)" */
+static void circle_print(const struct page *p, uint32_t circle)
+{
+	const struct model *m = p->r->m;
+	const struct analyze_stuck *first = NULL, *s;
+	size_t steps = 0;
+
+	for (size_t i = 0; i < p->r->stuck_n && !first; i++)
+		first = p->r->stuck[i].circle == circle ? &p->r->stuck[i] : NULL;
+	if (!first)
+		return;
+	fprintf(p->f, "%s  DEADLOCK%s  ", p->bad, p->plain);
+	thread_print(p, page_string(p, m->threads[first->thread].comm_id), m->threads[first->thread].tid);
+	for (s = first; s && steps++ < p->r->stuck_n; s = stuck_of(p->r, s->holder)) {
+		const struct model_wait *w = &m->waits[s->wait];
+		const struct model_thread *holder = &m->threads[s->holder];
+
+		fprintf(p->f, "%s", s == first ? " waits for " : ", that for ");
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
+		fputs(" of ", p->f);
+		thread_print(p, page_string(p, holder->comm_id), holder->tid);
+		if (s->holder == first->thread)
+			break;
+	}
+	fputc('\n', p->f);
+}
+
+void report_deadlocks_text(const struct page *p)
+{
+	for (uint32_t i = 1; i <= report_deadlock_n(p->r) && i <= DEADLOCKS_MAX; i++)
+		circle_print(p, i);
+}
+
+/* The thread at the end of most chains, the first of equals. NULL: there is no chain. */
+static const struct analyze_stuck *suspect_find(const struct report *r, size_t *ret_n)
+{
+	_cleanup_(freep) size_t *counts = calloc(r->m->thread_n, sizeof(*counts));
+	const struct analyze_stuck *best = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; counts && i < r->stuck_n; i++)
+		counts[r->stuck[i].root] += r->stuck[i].root && !r->stuck[i].leads_to_circle;
+	for (size_t i = 0; counts && i < r->stuck_n; i++) {
+		if (r->stuck[i].root && counts[r->stuck[i].root] > *ret_n) {
+			*ret_n = counts[r->stuck[i].root];
+			best = &r->stuck[i];
+		}
+	}
+	return best;
+}
+
+static void suspect_print(const struct page *p)
+{
+	const struct model *m = p->r->m;
+	size_t n;
+	const struct analyze_stuck *s = suspect_find(p->r, &n);
+	const struct model_thread *t;
+
+	if (!s)
+		return;
+	t = &m->threads[s->root];
+	fprintf(p->f, "%10s   suspect: ", "");
+	thread_print(p, page_string(p, t->comm_id), t->tid);
+	fprintf(p->f, ": %s for it", wording_counted(n, "thread waits", "threads wait").text);
+	if (s->root_wait) {
+		const struct model_wait *w = &m->waits[s->root_wait];
+
+		fputs(", and it for ", p->f);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 40);
+	} else {
+		fputs(t->end_ns < m->end_ns ? ", which has ended" : ", which runs", p->f);
+	}
+	fprintf(p->f, "   to confirm: wcbpf attach -t %" PRIu32 "\n", t->tid);
+}
+
+bool report_stuck_verdict_print(const struct page *p)
+{
+	const struct report *r = p->r;
+	const struct analyze_stuck *s;
+	size_t n = 0, locked = 0, led = 0;
+
+	if (!(r->made & SECTION_BIT(SECTION_OPEN)))
+		return false;
+	for (size_t i = 0; i < r->stuck_n; i++) {
+		locked += r->stuck[i].circle != 0;
+		led += r->stuck[i].leads_to_circle != 0;
+	}
+	if (locked) {
+		fprintf(p->f, "%sDEADLOCK%s: %s each for the next", p->bad, p->plain,
+			wording_counted(locked, "thread waits", "threads wait").text);
+		if (led)
+			fprintf(p->f, ", %s for them", wording_counted(led, "more waits", "more wait").text);
+		fputs(".\n", p->f);
+		return true;
+	}
+	s = suspect_find(r, &n);
+	if (!s || n < STUCK_THREADS_MIN || n * 2 < r->time.thread_n)
+		return false;
+	fprintf(p->f, "%s in the end for ", wording_counted(n, "thread waits", "threads wait").text);
+	thread_print(p, page_string(p, r->m->threads[s->root].comm_id), r->m->threads[s->root].tid);
+	fputs(".\n", p->f);
+	return true;
+}
+
+void report_open_text(const struct page *p)
+{
+	_cleanup_(freep) struct group *groups = NULL;
+	size_t n, shown;
+
+	if (!p->r->open_n)
+		return;
+	page_title(p, "       age threads   Still waiting at the end");
+	fputs("  reason, kind, name, thread, holder\n", p->f);
+	if (groups_make(p->r, &groups, &n) < 0) {
+		fputs("   (out of memory)\n", p->f);
+		return;
+	}
+	report_deadlocks_text(p);
+	shown = page_lines_shown(n, page_lines_max(p, SECTION_OPEN));
+	for (size_t i = 0; i < shown; i++)
+		group_print(p, &groups[i]);
+	if (n > shown)
+		fprintf(p->f, "%10s   for %s\n", "", wording_counted(n - shown, "thing more", "things more").text);
+	suspect_print(p);
+}
+
+static void kv_thread(const struct model *m, struct json *j, const char *key, uint32_t thread)
+{
+	json_key(j, key);
+	if (thread)
+		json_uint(j, m->threads[thread].tid);
+	else
+		json_null(j);
+}
+
+static void wait_json(const struct report *r, struct json *j, uint32_t wait)
+{
+	static const struct analyze_stuck none;
+	const struct model *m = r->m;
+	const struct model_wait *w = &m->waits[wait];
+	const struct model_row *row = &m->rows[w->row];
+	const struct analyze_stuck *s = w->thread ? stuck_of(r, w->thread) : NULL;
+
+	s = s ? s : &none;
+	json_begin_object(j);
+	json_kv_uint(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
+	json_kv_uint(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+	json_kv_string(j, "thread_name", strtab_str(m->strings, row->comm_id));
+	json_kv_string(j, "reason", wait_reason_name(row->reason));
+	json_kv_string(j, "wait_kind", strtab_str(m->strings, row->kind_id));
+	json_kv_string(j, "name", strtab_str(m->strings, analyze_awaited_name(m, w)));
+	json_kv_bool(j, "idle_by_design", analyze_wait_is_idle(m, w));
+	json_kv_int(j, "age_ns_min", w->blocked_ns);
+	json_key(j, "owner_tid");
+	if (owner_of(m, w))
+		json_uint(j, owner_of(m, w));
+	else
+		json_null(j);
+	kv_thread(m, j, "waits_for_tid", s->holder);
+	kv_thread(m, j, "root_tid", s->root);
+	json_kv_uint(j, "deadlock", s->circle);
+	json_kv_uint(j, "waits_for_deadlock", s->leads_to_circle);
+	json_end_object(j);
+}
+
+void report_open_json(const struct report *r, struct json *j)
+{
+	json_begin_array(j);
+	for (size_t i = 0; i < report_rows_max(r, r->open_n); i++)
+		wait_json(r, j, r->open[i]);
+	json_end_array(j);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * The critical path: by what it was made of, then in time. A stretch counts by
+ * its state and by who was in it; where it waited, for what.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/report-replay.h"
+#include "cmd/report-sections.h"
+#include "util/cleanup.h"
+#include "util/map.h"
+#include "util/vec.h"
+
+enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33 };
+
+int report_path_make(struct report *r)
+{
+	int e = report_section_make(r, SECTION_CPU);
+
+	if (e == 0)
+		e = report_replay_need(r);
+	return e < 0 ? e : replay_path(r->replay, &r->stretches, &r->stretch_n);
+}
+
+/* Stretches of one state and class; of those that waited, for one sort of thing. */
+struct piece {
+	uint8_t state;	 /* enum replay_state */
+	uint8_t where;	 /* enum analyze_where */
+	uint32_t class;
+	uint64_t ns, count, longest_ns;
+	uint32_t longest; /* stretch */
+};
+struct pieces {
+	struct piece *list; /* most time first */
+	size_t n, cap;
+	uint64_t sum_ns;
+};
+
+static void pieces_done(struct pieces *x)
+{
+	free(x->list);
+}
+
+static int piece_compare(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	return x->where < y->where ? -1 : x->where > y->where;
+}
+
+static int pieces_make(const struct report *r, struct pieces *x)
+{
+	_cleanup_(map_freep) struct map *places = NULL;
+
+	if (map_new(&places) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->stretch_n; i++) {
+		const struct replay_stretch *s = &r->stretches[i];
+		enum analyze_where where = report_stretch_where(r, s);
+		uint64_t key = (uint64_t)s->class << 16 | (uint64_t)s->state << 8 | where, at;
+		uint64_t ns = (uint64_t)(s->end_ns - s->start_ns);
+
+		if (!map_get(places, key, &at)) {
+			at = x->n;
+			if (VEC_RESERVE(x->list, x->cap, at + 1) < 0 || map_put(places, key, at) < 0)
+				return -ENOMEM;
+			x->list[x->n++] = (struct piece){
+				.state = s->state, .where = (uint8_t)where, .class = s->class, .longest = i
+			};
+		}
+		x->list[at].ns += ns;
+		x->list[at].count++;
+		x->sum_ns += ns;
+		if (ns > x->list[at].longest_ns) {
+			x->list[at].longest_ns = ns;
+			x->list[at].longest = i;
+		}
+	}
+	if (x->n)
+		qsort(x->list, x->n, sizeof(*x->list), piece_compare);
+	return 0;
+}
+
+/* Of ops in a dump without threads nobody measured whether they were on a CPU. */
+static const char *state_word(const struct report *r, enum replay_state state, enum analyze_where where)
+{
+	if (state == REPLAY_ONCPU)
+		return r->m->thread_n > 1 ? "on CPU" : "self";
+	if (state == REPLAY_GAP)
+		return "gap";
+	return where == WHERE_UNKNOWN ? "waiting" : where == WHERE_IDLE ? "parked" : where == WHERE_TIMER ? "sleep" :
+	       analyze_where_name(where);
+}
+
+/* Who mostly had the CPU while threads of this name were ready: "91% behind what is not recorded". */
+static void behind_print(const struct page *p, uint32_t comm_id)
+{
+	const struct report *r = p->r;
+	uint64_t all_ns = 0, own_ns = 0, outside_ns = 0, others_ns;
+	const char *who;
+	uint64_t most_ns;
+
+	for (size_t i = 0; i < r->runqueue_n; i++) {
+		const struct replay_runqueue *q = &r->runqueues[i];
+
+		if (r->m->threads[q->waiter].comm_id != comm_id)
+			continue;
+		all_ns += q->ns;
+		outside_ns += q->by ? 0 : q->ns;
+		own_ns += q->by && r->m->threads[q->by].comm_id == comm_id ? q->ns : 0;
+	}
+	if (!all_ns)
+		return;
+	others_ns = all_ns - own_ns - outside_ns;
+	most_ns = own_ns > others_ns ? own_ns : others_ns;
+	who = own_ns > others_ns ? "threads of the same name" : "other threads";
+	if (outside_ns > most_ns) {
+		most_ns = outside_ns;
+		who = "what is not recorded";
+	}
+	fprintf(p->f, "%.0f%% behind %s", 100.0 * (double)most_ns / (double)all_ns, who);
+}
+
+/* Behind so many blanks, if there is anything to tell. */
+static void longest_print(const struct page *p, const struct piece *x, unsigned blanks, unsigned columns)
+{
+	const struct report *r = p->r;
+	const struct replay_stretch *s = &r->stretches[x->longest];
+	const struct model_wait *w = &r->m->waits[s->wait];
+	bool waited = x->state != REPLAY_ONCPU && x->state != REPLAY_GAP;
+	unsigned used = 0;
+
+	if (x->count > 1 || waited)
+		fprintf(p->f, "%*s", (int)blanks, "");
+	if (x->count > 1)
+		used = (unsigned)fprintf(p->f, "%s, up to %s", wording_counted(x->count, "time", NULL).text,
+					 page_time(x->longest_ns).text);
+	if (!waited || columns < used + 12)
+		return;
+	used += (unsigned)fprintf(p->f, "%s", used ? ": " : "");
+	if (x->state == REPLAY_RUNNABLE)
+		behind_print(p, r->m->threads[s->thread].comm_id);
+	else if (s->wait)
+		page_thing_print(p, r->m->rows[w->row].reason, r->m->rows[w->row].kind_id,
+				 analyze_awaited_name(r->m, w), columns > used + 8 ? columns - used : 8);
+}
+
+static void piece_print(const struct page *p, const struct piece *x, uint64_t whole_ns)
+{
+	unsigned used;
+
+	fprintf(p->f, "%10s", page_time(x->ns).text);
+	page_percent(p->f, x->ns, whole_ns);
+	fprintf(p->f, "  %-*s ", STATE_COLUMNS, state_word(p->r, x->state, x->where));
+	used = report_subject_print(p, x->class, SUBJECT_COLUMNS);
+	longest_print(p, x, used < SUBJECT_COLUMNS + 2 ? SUBJECT_COLUMNS + 2 - used : 2,
+		      p->columns - NUMBERS_COLUMNS - STATE_COLUMNS - SUBJECT_COLUMNS - 4);
+	fputc('\n', p->f);
+}
+
+static void pieces_print(const struct page *p, const struct pieces *x)
+{
+	size_t shown = page_lines_shown(x->n, page_lines_max(p, SECTION_PATH));
+	uint64_t rest_ns = x->sum_ns;
+
+	for (size_t i = 0; i < shown; i++) {
+		piece_print(p, &x->list[i], x->sum_ns);
+		rest_ns -= x->list[i].ns;
+	}
+	if (x->n > shown) {
+		fprintf(p->f, "%10s", page_time(rest_ns).text);
+		page_percent(p->f, rest_ns, x->sum_ns);
+		fprintf(p->f, "  in %s more\n", wording_count(x->n - shown).text);
+	}
+}
+
+/* ---- in time ---- */
+
+static void thread_print(const struct page *p, const struct replay_stretch *s)
+{
+	const struct model_thread *t = &p->r->m->threads[s->thread];
+
+	if (s->thread) {
+		report_name_print(p->f, page_string(p, t->comm_id), 16);
+		fprintf(p->f, t->goid ? "/goroutine %" PRIu64 " " : "/%" PRIu64 " ", t->goid ? t->goid : t->tid);
+	}
+}
+
+static void stretch_print(const struct page *p, const struct replay_stretch *s)
+{
+	const struct model *m = p->r->m;
+	const struct model_wait *w = &m->waits[s->wait];
+
+	fprintf(p->f, "%10s %10s %9s %s ", page_time((uint64_t)s->start_ns).text,
+		page_time((uint64_t)(s->end_ns - s->start_ns)).text, page_time((uint64_t)s->slack_ns).text,
+		s->jumped ? "<-" : "  ");
+	thread_print(p, s);
+	fprintf(p->f, "%s ", state_word(p->r, s->state, report_stretch_where(p->r, s)));
+	if (s->op && !(m->ops[s->op].kind == OP_INTERNAL))
+		page_class_print(p, m->ops[s->op].kind, m->ops[s->op].class_id, 30);
+	if ((s->state == REPLAY_DELAYED || s->state == REPLAY_BLOCKED) && s->wait) {
+		fputs(" for ", p->f);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
+	}
+	fputc('\n', p->f);
+}
+
+static int longest_compare(const void *a, const void *b, void *arg)
+{
+	const struct replay_stretch *list = arg, *x = &list[*(const uint32_t *)a], *y = &list[*(const uint32_t *)b];
+
+	if (x->end_ns - x->start_ns != y->end_ns - y->start_ns)
+		return x->end_ns - x->start_ns > y->end_ns - y->start_ns ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The longest stretches in the order of time; all of them with --all. */
+static void timeline_print(const struct page *p)
+{
+	const struct report *r = p->r;
+	_cleanup_(freep) uint32_t *order = calloc(r->stretch_n + 1, sizeof(*order));
+	_cleanup_(freep) bool *shown = calloc(r->stretch_n + 1, sizeof(*shown));
+	size_t max = r->o->top ? r->o->top : r->o->everything ? SIZE_MAX : TIMELINE_DEFAULT;
+
+	if (!order || !shown)
+		return;
+	for (uint32_t i = 0; i < r->stretch_n; i++)
+		order[i] = i;
+	if (r->stretch_n > max)
+		qsort_r(order, r->stretch_n, sizeof(*order), longest_compare, r->stretches);
+	for (size_t i = 0; i < r->stretch_n && i < max; i++)
+		shown[order[i]] = true;
+	page_title(p, "        at       long     slack   The path in time");
+	fprintf(p->f, "%s; <- the path comes by a wake from another thread\n",
+		r->stretch_n > max ? "  the longest stretches" : "");
+	for (size_t i = 0; i < r->stretch_n; i++) {
+		if (shown[i])
+			stretch_print(p, &r->stretches[i]);
+	}
+	page_more(p, r->stretch_n, r->stretch_n > max ? max : r->stretch_n, TIMELINE_COLUMNS);
+}
+
+void report_path_text(const struct page *p)
+{
+	const struct report *r = p->r;
+	_cleanup_(pieces_done) struct pieces x = { 0 };
+	uint64_t makespan_ns = (uint64_t)r->replay_facts.makespan_ns;
+
+	if (!r->stretch_n)
+		return;
+	page_title(p, "Critical path");
+	if (pieces_make(r, &x) < 0) {
+		fputs("   (out of memory)\n", p->f);
+		return;
+	}
+	if (x.sum_ns == makespan_ns)
+		fprintf(p->f, "  sums to %s\n", page_time(x.sum_ns).text);
+	else
+		fprintf(p->f, "  %ssums to %s, not to the %s recorded%s\n", p->bad, page_time(x.sum_ns).text,
+			page_time(makespan_ns).text, p->plain);
+	if (r->partial || r->problem.message[0])
+		fprintf(p->f, "%s  what the dump lacks counts as work here%s\n", p->bad, p->plain);
+	pieces_print(p, &x);
+	if (page_lines_max(p, SECTION_PATH) == SIZE_MAX || r->o->sections)
+		timeline_print(p);
+}
+
+static void stretch_json(const struct report *r, struct json *j, const struct replay_stretch *s)
+{
+	const struct model *m = r->m;
+
+	json_begin_object(j);
+	json_kv_int(j, "start_ns", s->start_ns);
+	json_kv_int(j, "end_ns", s->end_ns);
+	json_kv_string(j, "state", state_word(r, s->state, report_stretch_where(r, s)));
+	json_kv_uint(j, "pid", m->threads[s->thread].pid);
+	json_kv_uint(j, "tid", m->threads[s->thread].tid);
+	json_kv_uint_nz(j, "goid", m->threads[s->thread].goid);
+	json_kv_uint(j, "op", m->ops[s->op].id);
+	report_class_json(r, j, m->ops[s->op].kind, m->ops[s->op].class_id);
+	report_string_json(r, j, "waits_for", s->wait ? analyze_awaited_name(m, &m->waits[s->wait]) : 0);
+	json_kv_bool(j, "came_by_wake", s->jumped);
+	json_kv_int(j, "slack_ns", s->slack_ns);
+	json_end_object(j);
+}
+
+void report_path_json(const struct report *r, struct json *j)
+{
+	_cleanup_(pieces_done) struct pieces x = { 0 };
+	size_t n = pieces_make(r, &x) == 0 ? report_rows_max(r, x.n) : 0;
+
+	json_begin_object(j);
+	json_kv_int(j, "makespan_ns", r->replay_facts.makespan_ns);
+	json_key(j, "by_class");
+	json_begin_array(j);
+	for (size_t i = 0; i < n; i++) {
+		const struct piece *k = &x.list[i];
+
+		json_begin_object(j);
+		json_kv_string(j, "state", state_word(r, k->state, k->where));
+		report_subject_json(r, j, k->class);
+		json_kv_uint(j, "ns", k->ns);
+		json_kv_uint(j, "stretches", k->count);
+		json_kv_uint(j, "longest_ns", k->longest_ns);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_kv_uint(j, "sum_ns", x.sum_ns);
+	json_key(j, "stretches");
+	json_begin_array(j);
+	for (size_t i = 0; i < report_rows_max(r, r->stretch_n); i++)
+		stretch_json(r, j, &r->stretches[i]);
+	json_end_array(j);
+	json_end_object(j);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/* What sections and verbs that ask the replay share. Private to report*.c and such verbs. */
+#include "cmd/report-page.h"
+#include "replay/replay.h"
+#include "util/json.h"
+
+/* Compiles the recording, once; of all of it, whatever the filters. 0, -ENOMEM, -E2BIG. */
+int report_replay_need(struct report *r);
+
+/* "exec cc1plus", "fsync /data/log", "lock mutex futex:..": what a change can be about. */
+unsigned report_subject_print(const struct page *p, size_t class, unsigned columns);
+/* kind, name and the like of a class, as keys of an object that is open. */
+void report_subject_json(const struct report *r, struct json *j, size_t class);
+/* "3.5-3.6 s": lowest and highest. */
+struct wording report_range(int64_t low_ns, int64_t high_ns);
+void report_outcome_json(struct json *j, const struct replay_outcome *o);
+
+/* Where the time of a stretch of the path went: the word for it. */
+enum analyze_where report_stretch_where(const struct report *r, const struct replay_stretch *s);
+
+/* The few changes that help most, each thing once: makes r->hints, r->machines. 0, -errno. */
+int report_hints_make(struct report *r);
+int report_machines_make(struct report *r);
+const char *report_machine_word(enum report_machine machine);
+/* So many of them as lines of a page. */
+void report_hints_text(const struct page *p, size_t max);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+#pragma once
+/*
+ * A section in three functions of one file: what it is computed from, its
+ * text, its JSON. The two show the same numbers. Private to report*.c.
+ */
+#include "cmd/report-page.h"
+#include "util/json.h"
+
+struct report_section_row {
+	int (*make)(struct report *r); /* 0, -ENOMEM; NULL: nothing to compute */
+	void (*text)(const struct page *p); /* begins with a blank line; nothing at all if there is nothing to tell */
+	void (*json)(const struct report *r, struct json *j); /* the value of its key */
+};
+extern const struct report_section_row report_section_rows[SECTION_MAX];
+
+#define DECLARE_SECTION(name)                                \
+	int report_##name##_make(struct report *r);          \
+	void report_##name##_text(const struct page *p);     \
+	void report_##name##_json(const struct report *r, struct json *j)
+
+DECLARE_SECTION(health);
+DECLARE_SECTION(wall);
+DECLARE_SECTION(whatif);
+DECLARE_SECTION(classes);
+DECLARE_SECTION(path);
+DECLARE_SECTION(chains);
+DECLARE_SECTION(locks);
+DECLARE_SECTION(matrix);
+DECLARE_SECTION(graph);
+DECLARE_SECTION(cpu);
+DECLARE_SECTION(dead);
+DECLARE_SECTION(tail);
+DECLARE_SECTION(oncpu);
+DECLARE_SECTION(resources);
+DECLARE_SECTION(open);
+DECLARE_SECTION(wakers);
+DECLARE_SECTION(stacks);
+DECLARE_SECTION(threads);
+DECLARE_SECTION(ops);
+DECLARE_SECTION(children);
+DECLARE_SECTION(clients);
+DECLARE_SECTION(library);
+DECLARE_SECTION(self);
+DECLARE_SECTION(inclusive);
+DECLARE_SECTION(own);
+DECLARE_SECTION(nearest);
+DECLARE_SECTION(below);
+void report_reasons_text(const struct page *p);
+void report_reasons_json(const struct report *r, struct json *j);
+
+/* r->actors, once, with the queues. 0, -ENOMEM. */
+int report_actors_make(struct report *r);
+/* How many of a section's n lines --top leaves. */
+size_t report_rows_max(const struct report *r, size_t n);
+/* Lines of a page's head and foot. */
+void report_head_print(const struct page *p);
+void report_filter_print(const struct page *p);
+void report_idle_print(const struct page *p);
+/* What tracing cost, the files, what to ask next. */
+void report_foot_print(const struct page *p);
+/* One or two lines: what it comes to. */
+void report_verdict_print(const struct page *p);
+
+/* JSON that several sections have. */
+void report_frames_json(const struct report *r, struct json *j, const char *key, uint32_t stack);
+/* Beside it, in the same order: how many other names each one's function has. */
+void report_aliases_json(const struct report *r, struct json *j, const char *key, uint32_t stack);
+/* An object of ns by state: "running": 5, ... */
+void report_where_json(struct json *j, const char *key, const uint64_t ns[WHERE_MAX]);
+/* kind, class */
+void report_class_json(const struct report *r, struct json *j, enum op_kind kind, uint32_t class_id);
+void report_string_json(const struct report *r, struct json *j, const char *key, uint32_t id);
+/* Deadlocks among those that were waiting at the end: a line each. */
+void report_deadlocks_text(const struct page *p);
+uint32_t report_deadlock_n(const struct report *r);
+/* A sentence if threads hang that should not. False: none do, nothing printed. */
+bool report_stuck_verdict_print(const struct page *p);
+/* As --events has them. */
+void report_op_json(const struct report *r, struct json *j, uint32_t op);
+void report_wait_json(const struct report *r, struct json *j, uint32_t wait);

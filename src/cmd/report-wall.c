@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* Where the time went, to 100%. */
+#include <stdlib.h>
+
+#include "cmd/report-sections.h"
+
+int report_wall_make(struct report *r)
+{
+	return analyze_states(r->m, &r->filter, &r->states);
+}
+
+static const char *words_of(const struct analyze_states *s, enum analyze_where w)
+{
+	static const char *const words[WHERE_MAX] = {
+		[WHERE_RUNNING] = "on CPU",
+		[WHERE_RUNNABLE] = "runnable: ready, no CPU free",
+		[WHERE_LOCK] = "lock",
+		[WHERE_DISK] = "disk",
+		[WHERE_NET] = "network",
+		[WHERE_PIPE] = "pipe, terminal, unix socket",
+		[WHERE_TIMER] = "timer: sleeps, time limits",
+		[WHERE_CHILD] = "child: the end of a process or thread",
+		[WHERE_WORK] = "another op's work",
+		[WHERE_IDLE] = "idle by design",
+		[WHERE_UNKNOWN] = "unknown",
+	};
+
+	if (w == WHERE_UNKNOWN && s->of_ops)
+		return "self: on the CPU, or not known";
+	return words[w];
+}
+
+static void state_print(const struct page *p, enum analyze_where w)
+{
+	const struct analyze_states *s = &p->r->states;
+
+	fprintf(p->f, "%10s", page_time(s->ns[w]).text);
+	page_percent(p->f, s->ns[w], s->total_ns);
+	fprintf(p->f, "   %s", p->r->profile && w == WHERE_UNKNOWN ? "off the CPU, or not sampled" : words_of(s, w));
+	if (w == WHERE_UNKNOWN && s->lost_ns && !p->r->profile)
+		fprintf(p->f, ", of it %s in intervals that were lost", page_time(s->lost_ns).text);
+	fputc('\n', p->f);
+}
+
+/* Most time first below what ran and what was ready, which keep their places. */
+static void order_make(const struct analyze_states *s, unsigned order[WHERE_MAX])
+{
+	for (unsigned i = 0; i < WHERE_MAX; i++) {
+		unsigned k = i;
+
+		for (; k > WHERE_RUNNABLE + 1 && i > WHERE_RUNNABLE + 1 && s->ns[order[k - 1]] < s->ns[i]; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+}
+
+void report_wall_text(const struct page *p)
+{
+	const struct analyze_states *s = &p->r->states;
+	unsigned order[WHERE_MAX];
+
+	if (s->of_ops)
+		page_title(p, "Time of ops");
+	else
+		page_title(p, "Wall time");
+	fprintf(p->f, "  %s %s in %s s of wall%s", page_seconds(s->total_ns).text, s->of_ops ? "op-s" : "thread-s",
+		page_seconds((uint64_t)p->r->m->end_ns).text, s->of_ops ? ", each op's own" : "");
+	if (!s->of_ops)
+		fprintf(p->f, ", %s", wording_counted(p->r->time.thread_n, "thread", NULL).text);
+	fputc('\n', p->f);
+	order_make(s, order);
+	for (unsigned i = 0; i < WHERE_MAX; i++) {
+		if (s->ns[order[i]] || (order[i] == WHERE_RUNNING && !s->of_ops))
+			state_print(p, order[i]);
+	}
+	if (s->gap_ns)
+		fprintf(p->f, "%s%10s          gap: these don't sum to the threads' lives%s\n", p->bad,
+			page_signed_time(s->gap_ns).text, p->plain);
+}
+
+void report_wall_json(const struct report *r, struct json *j)
+{
+	const struct analyze_time *t = &r->time;
+	const struct analyze_states *s = &r->states;
+
+	json_begin_object(j);
+	json_kv_bool(j, "accounted", t->known);
+	json_kv_uint(j, "process_count", t->process_n);
+	json_kv_uint(j, "thread_count", t->thread_n);
+	json_kv_uint(j, "lifetime_ns", t->lifetime_ns);
+	json_kv_uint(j, "oncpu_ns", t->oncpu_ns);
+	json_kv_uint(j, "runnable_ns", t->runnable_ns);
+	json_kv_uint(j, "blocked_ns", t->blocked_ns);
+	json_kv_uint(j, "lost_ns", t->lost_ns);
+	json_kv_bool(j, "states_are_of_ops", s->of_ops);
+	json_kv_uint(j, "states_total_ns", s->total_ns);
+	report_where_json(j, "states_ns", s->ns);
+	report_where_json(j, "state_waits", s->count);
+	json_kv_int(j, "states_gap_ns", s->gap_ns);
+	json_end_object(j);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* What would help: each class at three factors, with its range and how far to believe it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/report-replay.h"
+#include "cmd/report-sections.h"
+#include "util/cleanup.h"
+
+enum { E2_TOP = 20, NUMBERS_COLUMNS = 65 };
+
+static int64_t rank_ns(const struct replay_saving *s)
+{
+	return s->at[s->what == REPLAY_NO_LOCK ? 0 : 1].best_ns;
+}
+
+static int saving_compare(const void *a, const void *b)
+{
+	const struct replay_saving *x = a, *y = b;
+
+	if (rank_ns(x) != rank_ns(y))
+		return rank_ns(x) > rank_ns(y) ? -1 : 1;
+	return x->class < y->class ? -1 : x->class > y->class;
+}
+
+/* Functions are simulated apart: so many call each other that they would leave no turn to anything else. */
+static int savings_make(struct report *r, size_t e2_top)
+{
+	const unsigned functions = 1u << REPLAY_CLASS_FUNCTION, all = (1u << REPLAY_CLASS_KIND_MAX) - 1;
+	struct replay_savings_options o = { .e2_top = e2_top, .kinds = all & ~functions };
+	_cleanup_(freep) struct replay_saving *others = NULL, *of_functions = NULL;
+	size_t other_n = 0, function_n = 0;
+	int e = replay_savings(r->replay, &o, &others, &other_n);
+
+	o.kinds = functions;
+	if (e == 0)
+		e = replay_savings(r->replay, &o, &of_functions, &function_n);
+	if (e < 0)
+		return e;
+	r->savings = calloc(other_n + function_n + 1, sizeof(*r->savings));
+	if (!r->savings)
+		return -ENOMEM;
+	r->saving_n = other_n + function_n;
+	if (other_n)
+		memcpy(r->savings, others, other_n * sizeof(*others));
+	if (function_n)
+		memcpy(r->savings + other_n, of_functions, function_n * sizeof(*of_functions));
+	if (r->saving_n)
+		qsort(r->savings, r->saving_n, sizeof(*r->savings), saving_compare);
+	return 0;
+}
+
+/* A page has the few that help most; a table of all is worth waiting for. */
+static bool is_on_page(const struct report *r)
+{
+	return !r->o->sections && !r->o->everything && !r->o->top && !r->o->json;
+}
+
+int report_whatif_make(struct report *r)
+{
+	int e = report_replay_need(r);
+
+	if (e < 0)
+		return e;
+	if (is_on_page(r))
+		return report_hints_make(r);
+	e = savings_make(r, E2_TOP);
+	return e < 0 ? e : report_machines_make(r);
+}
+
+static void saving_print(const struct page *p, const struct replay_saving *s)
+{
+	bool whole = s->what == REPLAY_NO_LOCK;
+	const struct replay_outcome *o = &s->at[whole ? 0 : 1];
+	char shift[16] = "";
+
+	if (s->shift > 0)
+		snprintf(shift, sizeof(shift), "%.2f", s->shift);
+	fprintf(p->f, "%9s %9s %9s  %-15s %c%c %5s  ", page_signed_time(s->at[0].best_ns).text,
+		whole ? "" : page_signed_time(s->at[1].best_ns).text,
+		whole ? "" : page_signed_time(s->at[2].best_ns).text, report_range(o->low_ns, o->high_ns).text,
+		o->grade, s->simulated ? ' ' : '~', shift);
+	report_subject_print(p, s->class, 36);
+	if (whole)
+		fputs(" removed", p->f);
+	if (o->next != UINT32_MAX && o->next != s->class) {
+		fputs(" > ", p->f);
+		report_subject_print(p, o->next, 24);
+	}
+	fputc('\n', p->f);
+}
+
+static void missing_print(const struct page *p)
+{
+	const struct replay_facts *f = &p->r->replay_facts;
+
+	for (unsigned bit = 0; bit < 32; bit++) {
+		if (f->missing >> bit & 1)
+			fprintf(p->f, "  %s\n", replay_missing_text((enum replay_missing)(1u << bit)));
+	}
+}
+
+void report_whatif_text(const struct page *p)
+{
+	const struct report *r = p->r;
+	size_t max = page_lines_max(p, SECTION_WHATIF), shown = page_lines_shown(r->saving_n, max);
+
+	if (is_on_page(r)) {
+		report_hints_text(p, max);
+		return;
+	}
+	if (!r->saving_n)
+		return;
+	page_title(p, "      x 0     x 0.5     x 0.9  range at 0.5   grade shift  What if");
+	fputs("  saves; ~ not simulated; > what is the path then\n", p->f);
+	for (size_t i = 0; i < shown; i++)
+		saving_print(p, &r->savings[i]);
+	page_more(p, r->saving_n, shown, NUMBERS_COLUMNS - 8);
+	for (unsigned i = 0; r->has_machines && i < REPORT_MACHINES; i++) {
+		const struct replay_outcome *o = &r->machines[i];
+
+		fprintf(p->f, "%9s %9s %9s  %-15s %c  %5s  %s\n", page_signed_time(o->best_ns).text, "", "",
+			report_range(o->low_ns, o->high_ns).text, o->grade, "",
+			report_machine_word((enum report_machine)i));
+	}
+	missing_print(p);
+}
+
+void report_whatif_json(const struct report *r, struct json *j)
+{
+	const struct replay_facts *f = &r->replay_facts;
+
+	json_begin_object(j);
+	json_kv_int(j, "makespan_ns", f->makespan_ns);
+	json_kv_int(j, "e1_baseline_ns", f->e1_ns);
+	json_kv_int(j, "e2_baseline_ns", f->e2_ns);
+	json_kv_int(j, "wcprof_baseline_ns", f->wcprof_ns);
+	json_key(j, "missing");
+	json_begin_array(j);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		if (f->missing >> bit & 1)
+			json_string(j, replay_missing_text((enum replay_missing)(1u << bit)));
+	}
+	json_end_array(j);
+	for (unsigned i = 0; r->has_machines && i < REPORT_MACHINES; i++) {
+		json_key(j, i == REPORT_MORE_CPUS ? "twice_the_cpus" : "no_run_queue");
+		report_outcome_json(j, &r->machines[i]);
+	}
+	json_key(j, "savings");
+	json_begin_array(j);
+	for (size_t i = 0; i < report_rows_max(r, r->saving_n); i++) {
+		const struct replay_saving *s = &r->savings[i];
+
+		json_begin_object(j);
+		report_subject_json(r, j, s->class);
+		json_kv_string(j, "change", s->what == REPLAY_NO_LOCK ? "removed" : "scaled");
+		json_key(j, "factors");
+		json_begin_array(j);
+		for (unsigned k = 0; k < (s->what == REPLAY_NO_LOCK ? 1u : REPLAY_FACTOR_N); k++)
+			report_outcome_json(j, &s->at[k]);
+		json_end_array(j);
+		json_key(j, "shift");
+		json_double(j, s->shift, 3);
+		json_kv_bool(j, "simulated", s->simulated);
+		json_key(j, "next");
+		json_begin_object(j);
+		report_subject_json(r, j, s->at[s->what == REPLAY_NO_LOCK ? 0 : 1].next);
+		json_end_object(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
