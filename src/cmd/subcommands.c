@@ -27,6 +27,19 @@ const struct subcommand cmd_subcommands[] = {
 	 "is one of wcbpf record or attach.\n"
 	 "Exit status: 0; 1 when --fail-if holds; 2 when the options are wrong or the dump can't be read.\n",
 	 options_report_rows, NULL, cmd_report},
+	{"diff", "A[,A2...] B[,B2...]", "tell what differs between two recordings, and whether by chance",
+	 "A and B are folders or dumps; several of one side, joined by commas, tell what chance does.\n"
+	 "Exit status: 0; 1 when --fail-if holds; 2 when the options are wrong or a dump can't be read.\n",
+	 options_diff_rows, NULL, cmd_diff},
+	{"explain", "OP|[KIND:]CLASS [DIR|DUMP...]", "tell all about one op: its time, its waits, what lies below it",
+	 "OP is an id of the dump; of a class the longest op is taken.\n"
+	 "Exit status: 0; 2 when the options are wrong, the dump can't be read or has no such op.\n",
+	 options_explain_rows, NULL, cmd_explain},
+	{"whatif", "EXPR [DIR|DUMP...]", "tell how long it would take if something took less",
+	 "EXPR: 'compress * 0.5', 'fn:parse cpu x 0.9', 'lock:NAME removed', 'op:exec:ld * 0', 'cpus = 4',\n"
+	 "'no runqueue'; several joined by commas happen at once. A unique part of a name is enough.\n"
+	 "Exit status: 0; 2 when the options or EXPR are wrong or the dump can't be read.\n",
+	 options_whatif_rows, NULL, cmd_whatif},
 	{"flamegraph", "[DIR|DUMP]", "draw where time went as a flame graph, an SVG picture",
 	 "Without --view: all of the threads' lives where the CPU was sampled, else blocked time.\n"
 	 "Any browser shows the file; it can be zoomed and searched, and needs no network.\n",

@@ -155,6 +155,40 @@ def check_json_sections(wcbpf):
     return problems
 
 
+def check_json_verbs(wcbpf):
+    """diff, explain and whatif: the numbers of diff.golden, explain.golden and path_whatif.golden."""
+    problems = []
+
+    def expect(what, got, expected):
+        if got != expected:
+            problems.append('%s: %r, expected %r' % (what, got, expected))
+
+    def document(*args):
+        r = run(wcbpf, list(args) + ['--json'])
+        return json.loads(r.stdout.decode('utf-8')) if r.returncode == 0 else problems.append('exit %d' % r.returncode)
+
+    doc = document('diff', 'path.ndjson', 'path2.ndjson')
+    expect('diff', (doc['kind'], [(x['a'], x['b'], x['difference'], x['noise']) for x in doc['differences']
+                                  if x['name'] in ('makespan', 'path:thread:a', 'disk')]),
+           ('wcbpf_diff', [(10**9, 950000000, -50000000, None), (150000000, 100000000, -50000000, None),
+                           (400000000, 350000000, -50000000, None)]))
+    # Three recordings, two of them alike: the mean of a is 950 + 50 / 3, the variance of that 2/9 x 50^2 / 2.
+    doc = document('diff', 'path.ndjson,path2.ndjson,path2.ndjson', 'path2.ndjson,path2.ndjson')
+    got = [x for x in doc['differences'] if x['name'] == 'makespan'][0]
+    expect('noise', (got['a'], got['b'], got['noise'], got['beyond_noise']), (966666667, 950000000, 33333333, False))
+    doc = document('diff', 'path.ndjson,path.ndjson', 'path2.ndjson,path2.ndjson')
+    got = [x for x in doc['differences'] if x['name'] == 'makespan'][0]
+    expect('no noise', (got['difference'], got['noise'], got['beyond_noise']), (-50000000, 0, True))
+    doc = document('explain', '77', 'calls.ndjson')
+    expect('explain', (doc['op']['id'], doc['op']['client'], doc['total_ns'], doc['ns']['lock'], doc['shorter_ones'],
+                       doc['parents'], [x['id'] for x in doc['tree']], len(doc['waits'])),
+           (77, 'batch', 60000000, 50000000, 38, [2, 1], [77, 78], 2))
+    doc = document('whatif', 'resource:fsync * 0.4', 'path.ndjson')
+    expect('whatif', (doc['makespan_ns'], round(doc['saves_ns'], -3), round(doc['outcome']['e1_ns'], -3),
+                      round(doc['outcome']['e2_ns'], -3)), (10**9, 90000000, 910000000, 910000000))
+    return problems
+
+
 def check_json_sampled(wcbpf):
     """The JSON has all functions, of the threads that pass the filter."""
     r = run(wcbpf, ['report', '--json', '--section', 'oncpu', '--comm', 'worker', 'sampled.ndjson'])
@@ -192,6 +226,7 @@ def main():
     tests.append(('json', lambda: check_json(wcbpf)))
     tests.append(('json of samples', lambda: check_json_sampled(wcbpf)))
     tests.append(('json of each section', lambda: check_json_sections(wcbpf)))
+    tests.append(('json of the other verbs', lambda: check_json_verbs(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
                         (['refused'], 'not runnable on this host; blocked time was not captured: no CAP_BPF'),
@@ -203,6 +238,12 @@ def main():
                         (['--time', '3s,', 'app.ndjson'], 'the recording is 2.000 s long'),
                         (['--below', '(', 'app.ndjson'], '--below (: '),
                         (['--fail-if', 'lock', 'app.ndjson'], '--fail-if lock: not NAME OP VALUE'),
+                        (['diff', 'app.ndjson'], 'diff needs two recordings'),
+                        (['diff', 'app.ndjson', 'nosuch'], 'nosuch: No such file or directory'),
+                        (['explain', '4711', 'app.ndjson'], 'there is no op 4711 in app.ndjson'),
+                        (['explain', 'exec:nosuch', 'app.ndjson'], 'there is no op of class exec:nosuch'),
+                        (['whatif', 'nosuch * 0.5', 'app.ndjson'], 'nothing of the recording is called "nosuch"'),
+                        (['whatif', '--engine', 'e3', 'x', 'app.ndjson'], '--engine e3: there are'),
                         (['--top', '0', 'app.ndjson'], '--top 0'), (['--section', 'x'], '--section x'),
                         (['app.ndjson', '--pid', 'x'], '--pid x'), (['--frobnicate'], '--frobnicate: no such option')):
         tests.append(('refuses ' + ' '.join(args), lambda a=args, w=words: check_refusal(wcbpf, a, w)))

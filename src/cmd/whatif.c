@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/* "What if that took half as long": expressions of the replay's own language, several at once compared. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/report-replay.h"
+#include "cmd/report-sections.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+
+enum { COLUMNS = 100, SCHEMA_VERSION = 1 };
+
+struct whatif {
+	struct report r;
+	struct report_options o;
+	const char *expr;
+	struct replay_scenario scenario;
+	struct replay_outcome outcome;
+};
+
+static void whatif_done(struct whatif *x)
+{
+	replay_scenario_done(&x->scenario);
+	report_done(&x->r);
+	report_options_done(&x->o);
+}
+
+static void makespan_print(const struct page *p, const char *word, int64_t base_ns, int64_t ns)
+{
+	if (ns < 0) {
+		fprintf(p->f, "  %-34s %10s\n", word, "can't tell");
+		return;
+	}
+	fprintf(p->f, "  %-34s %10s   unchanged %s\n", word, page_signed_time(ns).text, page_signed_time(base_ns).text);
+}
+
+/* Of --engine: against its own baseline. */
+static int64_t saved_of(const struct whatif *x)
+{
+	const struct replay_facts *f = &x->r.replay_facts;
+	const struct replay_outcome *o = &x->outcome;
+
+	if (!x->o.engine)
+		return o->best_ns;
+	if (strcmp(x->o.engine, "e1") == 0)
+		return f->e1_ns - o->e1_ns;
+	if (strcmp(x->o.engine, "e2") == 0)
+		return f->e2_ns - o->e2_ns;
+	return o->wcprof_ns < 0 ? 0 : f->wcprof_ns - o->wcprof_ns;
+}
+
+static void text_print(const struct whatif *x, FILE *f)
+{
+	const struct replay_facts *facts = &x->r.replay_facts;
+	const struct replay_outcome *o = &x->outcome;
+	struct page p;
+	int64_t saved_ns = saved_of(x), then_ns = facts->makespan_ns - saved_ns;
+
+	page_init(&p, &x->r, f, COLUMNS, options_color_for(&x->o.all, STDOUT_FILENO));
+	fprintf(f, "%s%s%s  ", p.bold, x->expr, p.plain);
+	fprintf(f, "%s", page_time((uint64_t)facts->makespan_ns).text);
+	fprintf(f, " would be %s: ", page_time((uint64_t)(then_ns > 0 ? then_ns : 0)).text);
+	if (saved_ns < 0)
+		fprintf(f, "%s longer", page_time((uint64_t)-saved_ns).text);
+	else
+		fprintf(f, "%s saved", page_time((uint64_t)saved_ns).text);
+	if (facts->makespan_ns)
+		fprintf(f, " (%.1f%%)", 100.0 * (double)saved_ns / (double)facts->makespan_ns);
+	if (x->o.engine)
+		fprintf(f, ", by %s alone\n", x->o.engine);
+	else
+		fprintf(f, ", range %s, grade %c\n", report_range(o->low_ns, o->high_ns).text, o->grade);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		if (o->why >> bit & 1)
+			fprintf(f, "  %s\n", replay_why_text((enum replay_grade_why)(1u << bit)));
+	}
+	makespan_print(&p, "recorded order (E1)", facts->e1_ns, o->e1_ns);
+	makespan_print(&p, "simulation of locks and CPUs (E2)", facts->e2_ns, o->e2_ns);
+	makespan_print(&p, "by wcprof's own rules", facts->wcprof_ns, o->wcprof_ns);
+	if (o->next != UINT32_MAX) {
+		fputs("  then most of the critical path is  ", f);
+		report_subject_print(&p, o->next, 60);
+		fputc('\n', f);
+	}
+	for (unsigned bit = 0; bit < 32; bit++) {
+		if (facts->missing >> bit & 1)
+			fprintf(f, "  %s\n", replay_missing_text((enum replay_missing)(1u << bit)));
+	}
+}
+
+static int file_sink(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+static void json_done(struct json **j)
+{
+	json_free(*j);
+}
+
+static int json_print(const struct whatif *x, FILE *f)
+{
+	_cleanup_(json_done) struct json *j = NULL;
+	const struct replay_facts *facts = &x->r.replay_facts;
+
+	if (json_new(file_sink, f, JSON_INDENTED, &j) < 0)
+		return -ENOMEM;
+	json_begin_object(j);
+	json_kv_string(j, "kind", "wcbpf_whatif");
+	json_kv_int(j, "schema_version", SCHEMA_VERSION);
+	json_kv_string(j, "expression", x->expr);
+	json_kv_int(j, "makespan_ns", facts->makespan_ns);
+	json_kv_int(j, "e1_baseline_ns", facts->e1_ns);
+	json_kv_int(j, "e2_baseline_ns", facts->e2_ns);
+	json_kv_int(j, "wcprof_baseline_ns", facts->wcprof_ns);
+	json_kv_string(j, "engine", x->o.engine);
+	json_kv_int(j, "saves_ns", saved_of(x));
+	json_key(j, "outcome");
+	report_outcome_json(j, &x->outcome);
+	json_key(j, "next");
+	json_begin_object(j);
+	report_subject_json(&x->r, j, x->outcome.next);
+	json_end_object(j);
+	json_key(j, "missing");
+	json_begin_array(j);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		if (facts->missing >> bit & 1)
+			json_string(j, replay_missing_text((enum replay_missing)(1u << bit)));
+	}
+	json_end_array(j);
+	json_end_object(j);
+	json_newline(j);
+	return json_flush(j);
+}
+
+static int evaluate(struct whatif *x, char **ret_why)
+{
+	_cleanup_(freep) char *problem = NULL;
+	int e = report_replay_need(&x->r);
+
+	if (e == -E2BIG)
+		options_refuse(ret_why, "%s: too large to be replayed; cut it with --time", x->r.path);
+	if (e == 0)
+		e = replay_parse(x->r.replay, x->expr, &x->scenario, &problem);
+	if (e < 0) {
+		if (problem)
+			options_refuse(ret_why, "%s", problem);
+		return e;
+	}
+	return replay_evaluate(x->r.replay, &x->scenario, 1, REPLAY_E1 | REPLAY_E2 | REPLAY_WCPROF, &x->outcome);
+}
+
+static int whatif_run(struct whatif *x)
+{
+	_cleanup_(freep) char *why = NULL;
+	int e = 0;
+
+	if (!x->o.input_n)
+		e = options_refuse(&why, "whatif needs an expression: wcbpf whatif 'compress * 0.5'");
+	if (e == 0) {
+		x->expr = x->o.inputs[0];
+		memmove(x->o.inputs, x->o.inputs + 1, --x->o.input_n * sizeof(*x->o.inputs));
+		e = report_load(&x->r, &x->o, &why);
+	}
+	if (e == 0)
+		e = evaluate(x, &why);
+	if (e < 0) {
+		log_error("%s", why ? why : strerror(-e));
+		return EXIT_USAGE;
+	}
+	if (x->o.json)
+		e = json_print(x, stdout);
+	else
+		text_print(x, stdout);
+	if (e == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		e = errno ? -errno : -EIO;
+	if (e == 0 || e == -EPIPE)
+		return 0;
+	log_error("the answer could not be written: %s", strerror(-e));
+	return EXIT_FAILURE;
+}
+
+int cmd_whatif(int argc, char **argv)
+{
+	_cleanup_(whatif_done) struct whatif x = { 0 };
+	_cleanup_(freep) char *why = NULL;
+	int e = report_options_parse(&x.o, options_whatif_rows, argc, argv, &why);
+
+	if (e < 0) {
+		log_error("%s ('wcbpf whatif -h' lists the options)", why ? why : strerror(-e));
+		return EXIT_USAGE;
+	}
+	if (x.o.all.help) {
+		help_print_subcommand(stdout, cmd_subcommand_find("whatif"));
+		return 0;
+	}
+	if (x.o.all.version) {
+		puts("wcbpf " WCBPF_VERSION);
+		return 0;
+	}
+	options_all_apply(&x.o.all);
+	return whatif_run(&x);
+}
