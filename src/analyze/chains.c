@@ -177,7 +177,7 @@ int analyze_chains(const struct model *m, const struct analyze_filter *f, const 
 	_cleanup_(filter_done) struct filter filter = { 0 };
 	_cleanup_(chains_free) struct chains c = { .m = m, .a = a };
 
-	if (filter_init(&filter, m, f) < 0 || lanes_init(&c.lanes, m) < 0 || stacks_fold(m, &c.folded) < 0 ||
+	if (filter_init(&filter, m, f) < 0 || lanes_init_waiters(&c.lanes, m) < 0 || stacks_fold(m, &c.folded) < 0 ||
 	    map_new(&c.places) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < m->wait_n; i++) {

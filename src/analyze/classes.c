@@ -102,7 +102,9 @@ static void thread_op_correct(const struct classes *c, uint32_t thread, struct a
 	for (size_t i = c->lanes.first[thread]; i < c->lanes.first[thread + 1]; i++) {
 		const struct model_wait *w = &c->m->waits[c->lanes.waits[i]];
 
-		waits_ns += (uint64_t)(w->blocked_ns + w->runnable_ns);
+		/* The waits of goroutines that it ran are of their ops. */
+		if (w->thread == thread)
+			waits_ns += (uint64_t)(w->blocked_ns + w->runnable_ns);
 	}
 	excess_ns = off_ns > waits_ns ? off_ns - waits_ns : 0;
 	excess_ns = excess_ns < a->ns[WHERE_RUNNING] ? excess_ns : a->ns[WHERE_RUNNING];
@@ -169,6 +171,9 @@ static int accounts_make(struct classes *c)
 	if (!thread_of_op)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < c->m->thread_n; i++) {
+		/* Goroutines have no account of their own. */
+		if (c->m->threads[i].goid)
+			continue;
 		thread_of_op[c->m->threads[i].op] = i;
 		thread_add(c, i);
 	}

@@ -172,7 +172,7 @@ int analyze_dead_air(const struct model *m, const struct analyze_filter *f, stru
 	if (!list || filter_init(&filter, m, f) < 0 || where_init(&s.where, m) < 0 || lanes_init(&s.lanes, m) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < m->thread_n; i++) {
-		if (filter_thread(&filter, &m->threads[i]) && thread_sweep(&s, i) < 0)
+		if (!m->threads[i].goid && filter_thread(&filter, &m->threads[i]) && thread_sweep(&s, i) < 0)
 			return -ENOMEM;
 	}
 	if (s.n)

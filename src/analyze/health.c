@@ -38,6 +38,6 @@ void analyze_health(const struct model *m, struct analyze_health *ret)
 		h.unwound_op_n += m->ops[i].unwound;
 	}
 	for (size_t i = 1; i < m->thread_n; i++)
-		h.unaccounted_thread_n += !m->threads[i].has_totals;
+		h.unaccounted_thread_n += !m->threads[i].has_totals && !m->threads[i].goid;
 	*ret = h;
 }

@@ -4,11 +4,16 @@
 #include "model/model.h"
 
 struct lanes {
-	uint32_t *waits; /* indexes, by thread, then by start; those of thread 0 (of no thread) come first */
+	uint32_t *waits; /* indexes, by thread, then by start; those of none come first */
 	size_t *first;	 /* by thread: where its waits begin; of thread_n: the end */
 };
-/* 0, -ENOMEM. */
+/*
+ * By thread: what a goroutine waited for while it was on a thread is that one's; while it was on none, no one's.
+ * 0, -ENOMEM.
+ */
 int lanes_init(struct lanes *l, const struct model *m);
+/* By who waited, thread or goroutine. 0, -ENOMEM. */
+int lanes_init_waiters(struct lanes *l, const struct model *m);
 void lanes_done(struct lanes *l);
 
 /*

@@ -118,5 +118,8 @@ bool optree_same_lane(const struct model *m, uint32_t parent, uint32_t child)
 	if (optree_is_process(m, parent) || optree_is_process(m, child))
 		return false;
 	/* A dump without threads tells no more than that the one is inside the other. */
-	return p->pid ? p->pid == c->pid && p->tid == c->tid : !c->pid;
+	if (!p->pid || p->pid != c->pid)
+		return p->pid == c->pid;
+	/* A goroutine goes from thread to thread. */
+	return p->goid || c->goid ? p->goid == c->goid : p->tid == c->tid;
 }

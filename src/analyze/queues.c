@@ -29,6 +29,12 @@ static bool is_woken(const struct model *m, const struct model_wait *w)
 	return m->rows[w->row].reason != REASON_CPU && !(w->clipped & CLIPPED_AFTER);
 }
 
+/* A goroutine waits for a turn of its runtime's, not for a CPU. */
+static bool is_of_thread(const struct model *m, const struct model_wait *w)
+{
+	return !m->rows[w->row].parked;
+}
+
 static void longest_note(const struct model *m, struct analyze_queued *q, uint32_t wait)
 {
 	if (!q->longest_wait || m->waits[wait].runnable_ns > m->waits[q->longest_wait].runnable_ns)
@@ -67,7 +73,7 @@ static int delays_collect(struct queues *q, const struct filter *f)
 	for (uint32_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
 
-		if (!filter_wait(f, w))
+		if (!is_of_thread(m, w) || !filter_wait(f, w))
 			continue;
 		wait_add(m, &q->list[q->a->of_thread[w->thread]], i);
 		q->waits_ns += (uint64_t)w->runnable_ns;
@@ -77,7 +83,7 @@ static int delays_collect(struct queues *q, const struct filter *f)
 	for (uint32_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
 
-		if (filter_wait(f, w) && is_woken(m, w))
+		if (is_of_thread(m, w) && filter_wait(f, w) && is_woken(m, w))
 			q->delays[q->next[q->a->of_thread[w->thread]]++] = (uint64_t)w->runnable_ns;
 	}
 	return 0;
@@ -119,7 +125,7 @@ static uint64_t accounts_ns(const struct model *m, const struct filter *f)
 	uint64_t ns = 0;
 
 	for (size_t i = 1; i < m->thread_n; i++) {
-		if (filter_thread(f, &m->threads[i]))
+		if (!m->threads[i].goid && filter_thread(f, &m->threads[i]))
 			ns += m->threads[i].runnable_ns;
 	}
 	return ns;

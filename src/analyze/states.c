@@ -29,7 +29,8 @@ static int threads_sum(const struct model *m, const struct filter *f, const stru
 	for (uint32_t i = 1; i < m->thread_n; i++) {
 		struct account a;
 
-		if (!filter_thread(f, &m->threads[i]))
+		/* What a goroutine does on a thread is in that one's account. */
+		if (m->threads[i].goid || !filter_thread(f, &m->threads[i]))
 			continue;
 		account_thread(m, &lanes, where, i, &a);
 		states_add(s, &a);

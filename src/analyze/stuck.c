@@ -77,7 +77,8 @@ static int stuck_init(struct stuck *x)
 	if (!x->open || !x->next || !x->seen || !x->rank || !x->list || map_new(&x->threads) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < m->thread_n; i++) {
-		if (map_put(x->threads, KEY(m->threads[i].pid, m->threads[i].tid), i) < 0)
+		/* Who holds a lock is told by thread. */
+		if (!m->threads[i].goid && map_put(x->threads, KEY(m->threads[i].pid, m->threads[i].tid), i) < 0)
 			return -ENOMEM;
 	}
 	return 0;

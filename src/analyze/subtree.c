@@ -80,7 +80,7 @@ static void accounts_sum(struct walk *w, uint32_t root)
 
 	w->x.of_threads = optree_is_process(m, root);
 	for (uint32_t i = 1; w->x.of_threads && i < m->thread_n; i++) {
-		if (m->threads[i].pid != o->pid)
+		if (m->threads[i].goid || m->threads[i].pid != o->pid)
 			continue;
 		account_between(m, &w->lanes, &w->where, i, o->start_ns, o->end_ns, &a);
 		add(w, &a);

@@ -53,11 +53,15 @@ static uint8_t io_where(const char *kind)
 static uint8_t row_where(const struct model *m, const struct model_row *row)
 {
 	static const char *const children[] = { "child", "vfork", "join", NULL };
+	static const char *const handed[] = { "chan_receive", "chan_send", "chan_select", "waitgroup", NULL };
 	const char *kind = strtab_str(m->strings, row->kind_id);
 	enum idle_row idle = idle_row(m, row);
 
 	if (is_one_of(kind, children))
 		return WHERE_CHILD;
+	/* What is awaited there is what another goroutine does. */
+	if (is_one_of(kind, handed))
+		return WHERE_WORK;
 	if (idle != IDLE_NEVER)
 		return idle == IDLE_ALWAYS ? WHERE_IDLE : RULE_POLL;
 	switch ((enum wait_reason)row->reason) {

@@ -15,6 +15,7 @@ struct window {
 	struct model *m;
 	int64_t from_ns, to_ns;
 	uint32_t *ops, *threads, *processes; /* new index by old */
+	uint32_t *waker_ops;		     /* old op index by old wait index */
 };
 
 static void window_free(struct window *x)
@@ -22,6 +23,7 @@ static void window_free(struct window *x)
 	free(x->ops);
 	free(x->threads);
 	free(x->processes);
+	free(x->waker_ops);
 }
 
 /* What only touches the window is outside, unless it has no length itself. */
@@ -129,6 +131,7 @@ static void processes_pack(struct window *x)
 static void threads_pack(struct window *x)
 {
 	struct model *m = x->m;
+	size_t goroutine_n = 0;
 	uint32_t n = 1;
 
 	for (uint32_t i = 1; i < m->thread_n; i++) {
@@ -142,8 +145,10 @@ static void threads_pack(struct window *x)
 		t.sample_n = 0;
 		x->threads[i] = n;
 		m->threads[n++] = t;
+		goroutine_n += t.goid != 0;
 	}
 	m->thread_n = n;
+	m->goroutine_n = goroutine_n;
 }
 
 static void rows_clear(struct model *m)
@@ -152,6 +157,18 @@ static void rows_clear(struct model *m)
 		m->rows[i].count = m->rows[i].blocked_ns = m->rows[i].runnable_ns = 0;
 		m->rows[i].thread = 0;
 	}
+}
+
+/* What is said of a waker is said in its terms. */
+static void waker_move(const struct window *x, struct model_wait *w, uint32_t waker_op)
+{
+	if (!w->waker)
+		return;
+	w->waker = x->threads[w->waker];
+	if (w->waker)
+		model_wait_waker_op_set(x->m, w, x->ops[waker_op]);
+	else
+		w->outside_waker = 0;
 }
 
 static void waits_pack(struct window *x)
@@ -177,7 +194,7 @@ static void waits_pack(struct window *x)
 		w.op = x->ops[w.op];
 		w.target = x->ops[w.target];
 		w.thread = x->threads[w.thread];
-		w.waker = x->threads[w.waker];
+		waker_move(x, &w, x->waker_ops[i]);
 		m->waits[n++] = w;
 		m->rows[w.row].count++;
 		m->rows[w.row].blocked_ns += (uint64_t)w.blocked_ns;
@@ -205,6 +222,21 @@ static void links_pack(struct window *x)
 		m->links[n++] = l;
 	}
 	m->link_n = n;
+}
+
+static void spans_pack(struct window *x)
+{
+	struct model *m = x->m;
+	uint32_t n = 1;
+
+	for (uint32_t i = 1; i < m->span_n; i++) {
+		struct model_span s = m->spans[i];
+
+		s.op = x->ops[s.op];
+		if (s.op)
+			m->spans[n++] = s;
+	}
+	m->span_n = n;
 }
 
 /* A sample is what was seen at several moments: those in the window count. Without moments there is no telling. */
@@ -237,13 +269,17 @@ int analyze_window(struct model *m, int64_t from_ns, int64_t to_ns)
 	x.ops = calloc(m->op_n, sizeof(*x.ops));
 	x.threads = calloc(m->thread_n, sizeof(*x.threads));
 	x.processes = calloc(m->process_n, sizeof(*x.processes));
-	if (!x.ops || !x.threads || !x.processes || threads_account(&x) < 0)
+	x.waker_ops = calloc(m->wait_n, sizeof(*x.waker_ops));
+	if (!x.ops || !x.threads || !x.processes || !x.waker_ops || threads_account(&x) < 0)
 		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++)
+		x.waker_ops[i] = model_wait_waker_op(m, &m->waits[i]);
 	ops_pack(&x);
 	processes_pack(&x);
 	threads_pack(&x);
 	waits_pack(&x);
 	links_pack(&x);
+	spans_pack(&x);
 	samples_pack(&x);
 	m->epoch_unix_ns += from_ns;
 	m->end_ns = to_ns - from_ns;

@@ -48,11 +48,11 @@ static int64_t duration_of(const struct model_op *o)
 	return o->end_ns - o->start_ns;
 }
 
-/* "KIND:CLASS", or the class alone; "thread:" is for ops of kind internal. */
+/* "KIND:CLASS", or the class alone; "thread:" and "goroutine:" are for ops of kind internal. */
 static bool class_matches(const struct model *m, const struct model_op *o, const char *wanted)
 {
 	const char *class = strtab_str(m->strings, o->class_id),
-		   *kind = o->kind == OP_INTERNAL ? "thread" : op_kind_name(o->kind);
+		   *kind = o->kind != OP_INTERNAL ? op_kind_name(o->kind) : o->goid ? "goroutine" : "thread";
 	size_t n = strlen(kind);
 
 	return *class && (strcmp(class, wanted) == 0 || (strncmp(wanted, kind, n) == 0 && wanted[n] == ':' &&
@@ -147,7 +147,9 @@ static void identity_print(const struct page *p, const struct explain *x)
 	fprintf(p->f, "  from %s to %s", page_time((uint64_t)o->start_ns).text, page_time((uint64_t)o->end_ns).text);
 	if (o->pid)
 		fprintf(p->f, "  pid %" PRIu32, o->pid);
-	if (o->tid)
+	if (o->goid)
+		fprintf(p->f, " goroutine %" PRIu64, o->goid);
+	else if (o->tid)
 		fprintf(p->f, " tid %" PRIu32, o->tid);
 	word_print(p, "ident", o->ident_id);
 	word_print(p, "client", o->client_id);
@@ -227,8 +229,8 @@ static void waker_print(const struct page *p, const struct model_wait *w)
 
 	if (w->ctx == WAKER_NONE || w->ctx == WAKER_TASK || w->ctx == WAKER_UNKNOWN) {
 		if (model_wait_waker(m, w, &pid, &tid, &comm_id)) {
-			report_name_print(p->f, *page_string(p, comm_id) ? page_string(p, comm_id) : "?", 16);
-			fprintf(p->f, " (tid %" PRIu32 ")", tid);
+			page_who_print(p, *page_string(p, comm_id) ? page_string(p, comm_id) : "?",
+				       m->threads[w->waker].goid, tid);
 		} else if (w->target) {
 			fprintf(p->f, "op %" PRIu64, m->ops[w->target].id);
 		} else {

@@ -139,7 +139,7 @@ static int class_add(const struct report *r, struct measures *m, const struct an
 /* Names that hold a number of this run would be of no use in another. */
 static bool name_lasts(const char *name)
 {
-	static const char *const prefixes[] = { "futex:", "condvar:", "tid:" };
+	static const char *const prefixes[] = { "futex:", "condvar:", "chan:", "tid:" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)

@@ -51,6 +51,8 @@ static void thread_write(const struct report *r, struct json *j, const struct mo
 	times_write(j, t->begin_ns, t->end_ns, t->clipped);
 	json_kv_uint(j, "pid", t->pid);
 	json_kv_uint(j, "tid", t->tid);
+	json_kv_uint_nz(j, "goid", t->goid);
+	json_kv_uint_nz(j, "parent_goid", t->parent_goid);
 	kv_name(r, j, "thread_name", t->comm_id);
 	json_kv_uint_nz(j, "op", r->m->ops[t->op].id);
 	if (!t->has_totals)
@@ -77,6 +79,7 @@ static void op_write(const struct report *r, struct json *j, const struct model_
 	json_kv_uint_nz(j, "result", o->result);
 	json_kv_uint_nz(j, "pid", o->pid);
 	json_kv_uint_nz(j, "tid", o->tid);
+	json_kv_uint_nz(j, "goid", o->goid);
 	if (o->has_exit_status)
 		json_kv_int(j, "exit_status", o->exit_status);
 	if (o->open)
@@ -105,6 +108,8 @@ static void waker_write(const struct report *r, struct json *j, const struct mod
 		return;
 	json_kv_uint_nz(j, "waker_pid", pid);
 	json_kv_uint_nz(j, "waker_tid", tid);
+	json_kv_uint_nz(j, "waker_goid", r->m->threads[w->waker].goid);
+	json_kv_uint_nz(j, "waker_op", r->m->ops[model_wait_waker_op(r->m, w)].id);
 	kv_name(r, j, "waker_name", comm_id);
 }
 
@@ -118,6 +123,7 @@ static void wait_write(const struct report *r, struct json *j, const struct mode
 	json_kv_uint_nz(j, "op", m->ops[w->op].id);
 	json_kv_uint_nz(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
 	json_kv_uint_nz(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+	json_kv_uint_nz(j, "goid", m->threads[w->thread].goid);
 	kv_name(r, j, "thread_name", row->comm_id);
 	json_kv_string(j, "reason", wait_reason_name(row->reason));
 	kv_name(r, j, "wait_kind", row->kind_id);

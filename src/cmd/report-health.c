@@ -32,9 +32,9 @@ static void below_min_print(const struct page *p)
 		return;
 	fprintf(p->f, ", %s shorter than --min", wording_count(m->integrity.below_min).text);
 	for (size_t i = 1; i < m->thread_n; i++)
-		threads_ns += m->threads[i].blocked_ns + m->threads[i].runnable_ns;
+		threads_ns += m->threads[i].goid ? 0 : m->threads[i].blocked_ns + m->threads[i].runnable_ns;
 	for (size_t i = 1; i < m->row_n; i++)
-		rows_ns += m->rows[i].blocked_ns + m->rows[i].runnable_ns;
+		rows_ns += m->rows[i].parked ? 0 : m->rows[i].blocked_ns + m->rows[i].runnable_ns;
 	/* With other things missing the difference would be theirs too. */
 	if (threads_ns > rows_ns && !m->integrity.dropped_events && !p->r->problem.message[0])
 		fprintf(p->f, ": their %s are in the wall time only", page_time(threads_ns - rows_ns).text);
@@ -52,6 +52,9 @@ static void capture_print(const struct page *p)
 	} else {
 		fprintf(p->f, ": %s dropped", wording_counted(dump_dropped_events(p->r->m), "event", NULL).text);
 	}
+	if (i->out_of_scope)
+		fprintf(p->f, "\n  %-11s %s left out by --only", "",
+			wording_counted(i->out_of_scope, "interval", NULL).text);
 	if (i->inferred_switches)
 		fprintf(p->f,
 			"\n  %-11s %s by the kernel's account of the thread's run time (not seen by a tracepoint)", "",

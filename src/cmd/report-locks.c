@@ -186,6 +186,7 @@ static void lock_json(const struct report *r, struct json *j, const struct repla
 		json_begin_object(j);
 		json_kv_uint(j, "pid", r->m->threads[h->thread].pid);
 		json_kv_uint(j, "tid", r->m->threads[h->thread].tid);
+		json_kv_uint_nz(j, "goid", r->m->threads[h->thread].goid);
 		report_string_json(r, j, "thread_name", r->m->threads[h->thread].comm_id);
 		json_kv_uint(j, "holds", h->count);
 		json_kv_uint(j, "held_ns", h->ns);

@@ -99,17 +99,10 @@ static int groups_make(const struct report *r, struct group **ret, size_t *ret_n
 static const char *tid_name(const struct model *m, uint32_t tid)
 {
 	for (size_t i = m->thread_n - 1; i > 0; i--) {
-		if (m->threads[i].tid == tid)
+		if (m->threads[i].tid == tid && !m->threads[i].goid)
 			return strtab_str(m->strings, m->threads[i].comm_id);
 	}
 	return "not recorded";
-}
-
-static unsigned thread_print(const struct page *p, const char *name, uint32_t tid)
-{
-	unsigned used = report_name_print(p->f, name, 16);
-
-	return used + (unsigned)fprintf(p->f, " (tid %" PRIu32 ")", tid);
 }
 
 static void group_print(const struct page *p, const struct group *g)
@@ -123,11 +116,12 @@ static void group_print(const struct page *p, const struct group *g)
 		analyze_wait_is_idle(m, w) ? "*" : " ");
 	report_awaited_print(p->r, p->f, row->reason, row->kind_id, analyze_awaited_name(m, w), AWAITED_COLUMNS);
 	fputs("  ", p->f);
-	thread_print(p, page_string(p, row->comm_id), w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+	page_who_print(p, page_string(p, row->comm_id), m->threads[w->thread].goid,
+		       w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
 	fputs(g->n > 1 ? ", .." : "", p->f);
 	if (owner_tid) {
 		fputs("  held by ", p->f);
-		thread_print(p, tid_name(m, owner_tid), owner_tid);
+		page_who_print(p, tid_name(m, owner_tid), 0, owner_tid);
 	} else if (row->reason == REASON_LOCK) {
 		fprintf(p->f, "  holder unknown%s%s", w->owner_unknown ? ": " : "",
 			owner_unknown_name(w->owner_unknown));
@@ -165,15 +159,14 @@ static void circle_print(const struct page *p, uint32_t circle)
 	if (!first)
 		return;
 	fprintf(p->f, "%s  DEADLOCK%s  ", p->bad, p->plain);
-	thread_print(p, page_string(p, m->threads[first->thread].comm_id), m->threads[first->thread].tid);
+	page_thread_print(p, first->thread);
 	for (s = first; s && steps++ < p->r->stuck_n; s = stuck_of(p->r, s->holder)) {
 		const struct model_wait *w = &m->waits[s->wait];
-		const struct model_thread *holder = &m->threads[s->holder];
 
 		fprintf(p->f, "%s", s == first ? " waits for " : ", that for ");
 		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
 		fputs(" of ", p->f);
-		thread_print(p, page_string(p, holder->comm_id), holder->tid);
+		page_thread_print(p, s->holder);
 		if (s->holder == first->thread)
 			break;
 	}
@@ -215,7 +208,7 @@ static void suspect_print(const struct page *p)
 		return;
 	t = &m->threads[s->root];
 	fprintf(p->f, "%10s   suspect: ", "");
-	thread_print(p, page_string(p, t->comm_id), t->tid);
+	page_thread_print(p, s->root);
 	fprintf(p->f, ": %s for it", wording_counted(n, "thread waits", "threads wait").text);
 	if (s->root_wait) {
 		const struct model_wait *w = &m->waits[s->root_wait];
@@ -252,7 +245,7 @@ bool report_stuck_verdict_print(const struct page *p)
 	if (!s || n < STUCK_THREADS_MIN || n * 2 < r->time.thread_n)
 		return false;
 	fprintf(p->f, "%s in the end for ", wording_counted(n, "thread waits", "threads wait").text);
-	thread_print(p, page_string(p, r->m->threads[s->root].comm_id), r->m->threads[s->root].tid);
+	page_thread_print(p, s->root);
 	fputs(".\n", p->f);
 	return true;
 }
@@ -300,6 +293,7 @@ static void wait_json(const struct report *r, struct json *j, uint32_t wait)
 	json_begin_object(j);
 	json_kv_uint(j, "pid", w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid);
 	json_kv_uint(j, "tid", w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
+	json_kv_uint_nz(j, "goid", m->threads[w->thread].goid);
 	json_kv_string(j, "thread_name", strtab_str(m->strings, row->comm_id));
 	json_kv_string(j, "reason", wait_reason_name(row->reason));
 	json_kv_string(j, "wait_kind", strtab_str(m->strings, row->kind_id));

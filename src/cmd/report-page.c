@@ -96,6 +96,33 @@ const char *page_string(const struct page *p, uint32_t id)
 	return strtab_str(p->r->m->strings, id);
 }
 
+unsigned page_who_print(const struct page *p, const char *name, uint64_t goid, uint32_t tid)
+{
+	unsigned used = report_name_print(p->f, name, 16);
+
+	return used + (unsigned)(goid ? fprintf(p->f, " (goroutine %" PRIu64 ")", goid) :
+					fprintf(p->f, " (tid %" PRIu32 ")", tid));
+}
+
+unsigned page_thread_print(const struct page *p, uint32_t thread)
+{
+	const struct model_thread *t = &p->r->m->threads[thread];
+
+	return page_who_print(p, page_string(p, t->comm_id), t->goid, t->tid);
+}
+
+/* A thread's own ops are named after it, a goroutine's after its function. */
+static const char *kind_word(const struct model *m, enum op_kind kind, uint32_t class_id)
+{
+	if (kind != OP_INTERNAL)
+		return op_kind_name(kind);
+	for (size_t i = 1; m->goroutine_n && i < m->thread_n; i++) {
+		if (m->threads[i].comm_id == class_id)
+			return m->threads[i].goid ? "goroutine" : "thread";
+	}
+	return "thread";
+}
+
 unsigned page_class_print(const struct page *p, enum op_kind kind, uint32_t class_id, unsigned columns)
 {
 	const char *class = page_string(p, class_id);
@@ -103,7 +130,7 @@ unsigned page_class_print(const struct page *p, enum op_kind kind, uint32_t clas
 
 	if (!*class)
 		return report_name_print(p->f, op_kind_name(kind), columns);
-	used = (unsigned)fprintf(p->f, "%s ", kind == OP_INTERNAL ? "thread" : op_kind_name(kind));
+	used = (unsigned)fprintf(p->f, "%s ", kind_word(p->r->m, kind, class_id));
 	return used + report_name_print(p->f, class, columns > used + 8 ? columns - used : 8);
 }
 
@@ -135,13 +162,16 @@ unsigned report_awaited_print(const struct report *r, FILE *f, enum wait_reason 
 	return used + report_path_print(f, *name ? name : "-", columns > used + 8 ? columns - used : 8);
 }
 
-/* Of "futex:PID:START:ADDRESS" the address alone, if there is one process: in a sentence the rest says nothing. */
+/* Of "futex:PID:ADDRESS" the address alone, if there is one process: in a sentence the rest says nothing. */
 static const char *address_of(const struct report *r, const char *name)
 {
+	static const char *const prefixes[] = { "futex:", "condvar:", "chan:" };
 	const char *last = strrchr(name, ':');
+	bool is_of_process = false;
 
-	return r->m->process_n == 2 && last && strncmp(last, ":0x", 3) == 0 &&
-	       (strncmp(name, "futex:", 6) == 0 || strncmp(name, "condvar:", 8) == 0) ? last + 1 : name;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		is_of_process |= strncmp(name, prefixes[i], strlen(prefixes[i])) == 0;
+	return is_of_process && r->m->process_n == 2 && last && strncmp(last, ":0x", 3) == 0 ? last + 1 : name;
 }
 
 unsigned page_thing_print(const struct page *p, enum wait_reason reason, uint32_t kind_id, uint32_t name_id,

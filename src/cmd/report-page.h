@@ -34,6 +34,9 @@ void page_title(const struct page *p, const char *fmt, ...) __attribute__((forma
 void page_more(const struct page *p, size_t count, size_t shown, unsigned indent);
 
 const char *page_string(const struct page *p, uint32_t id);
+/* "worker (tid 12)", "main.serve (goroutine 7)"; goid 0: a thread. Give the columns used. */
+unsigned page_who_print(const struct page *p, const char *name, uint64_t goid, uint32_t tid);
+unsigned page_thread_print(const struct page *p, uint32_t thread);
 /* "exec cc1plus", "worker": kind where the class alone says too little. */
 unsigned page_class_print(const struct page *p, enum op_kind kind, uint32_t class_id, unsigned columns);
 /* "server/worker", "worker". */
