@@ -17,12 +17,13 @@
 /* In a dump that doesn't say who had which CPU: what more than this is, is a queue of the target's own. */
 #define WAKEUP_NS 50000
 
-static int64_t own_ns(const struct stretches *x, const struct model_wait *w, int64_t from_ns)
+static int64_t own_ns(const struct stretches *x, const struct model *m, const struct model_wait *w, int64_t from_ns)
 {
+	bool runtime = !w->cpu_to && !w->cpu_from && w->thread < m->thread_n && m->threads[w->thread].goid;
 	int64_t a_ns = 0, b_ns = 0;
 
-	/* Goroutines too: their queue is the runtime's, whatever CPU there is. */
-	if (!x->n || (!w->cpu_to && !w->cpu_from))
+	/* Goroutines, too, of which no CPU is told: their queue is the runtime's, whatever CPU there is. */
+	if (!x->n || runtime)
 		return w->end_ns - from_ns > WAKEUP_NS ? w->end_ns - from_ns - WAKEUP_NS : 0;
 	if (w->cpu_to)
 		a_ns = stretches_overlap(x, w->cpu_to - 1u, from_ns, w->end_ns);
@@ -44,7 +45,7 @@ int draft_runqueues(struct draft *d)
 		const struct model_wait *w = &m->waits[i];
 
 		if (d->use[i] != USE_SKIP && d->use[i] != USE_OPEN && w->runnable_ns > 0)
-			d->own_runq_ns[i] = own_ns(&x, w, d->use[i] == USE_RUNQ ? w->start_ns : wait_wake_ns(w));
+			d->own_runq_ns[i] = own_ns(&x, m, w, d->use[i] == USE_RUNQ ? w->start_ns : wait_wake_ns(w));
 	}
 	stretches_done(&x);
 	return 0;
