@@ -276,6 +276,8 @@ size_t objfile_names_all(const struct objfile_names *n, const struct objfile_nam
 size_t objfile_names_find(const struct objfile_names *n, const char *name, const struct objfile_name **ret);
 /* The i-th (from 0) of those at an address, by name; NULL: there are no more. */
 const struct objfile_name *objfile_names_at(const struct objfile_names *n, uint64_t vaddr, size_t i);
+/* Are they spellings of one name, as __x, __GI___x and __libc_x are of x? */
+bool objfile_names_alike(const char *a, const char *b);
 
 /* ---- where a function can be probed ---- */
 

@@ -308,6 +308,15 @@ static struct raw without_prefix(const struct raw *e)
 	return rest;
 }
 
+bool objfile_names_alike(const char *a, const char *b)
+{
+	struct raw x = { .name = a, .name_n = (uint32_t)strlen(a) }, y = { .name = b, .name_n = (uint32_t)strlen(b) };
+
+	x = without_prefix(&x);
+	y = without_prefix(&y);
+	return !by_name(&x, &y);
+}
+
 /*
  * Of n entries of one address, the preferred first: how many names there are beside that one's. Other spellings of it
  * tell nobody anything: in libc every other function has some.

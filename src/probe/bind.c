@@ -397,13 +397,14 @@ static int typed_start(const struct binding *b, const struct expr *e, bool as_nu
 {
 	struct objfile_types *types = b->marker ? NULL : file_types(b->file);
 	struct asking a = {.b = b, .types = types};
+	struct objfile_why known = {0};
 	struct objfile_value v;
 	int r;
 
 	if (b->marker)
 		return marker_start(b, e, ret, why);
 	if (types) {
-		r = ask_start(&a, e, as_number, &v, why);
+		r = ask_start(&a, e, as_number, &v, &known);
 		if (r == 0) {
 			bound_take(&v, ret);
 			/* Shown as the profile says, whether debug information happens to be installed or not. */
@@ -413,13 +414,16 @@ static int typed_start(const struct binding *b, const struct expr *e, bool as_nu
 		if (r == 0 || r == -ENOMEM)
 			return r;
 	}
-	if (e->base == EXPR_NAME)
-		return types ? -ENOTSUP
-			     : refuse(why, "names of arguments need debug information, which the file has not; "
-					   "args = ... can state them");
-	if (b->fn->go)
-		return go_signature_start(b, e, as_number, ret, why);
-	return native_start(b, e, as_number, ret, why);
+	if (e->base == EXPR_NAME && !types)
+		return refuse(why, "names of arguments need debug information, which the file has not; args = ... can "
+				   "state them");
+	r = e->base == EXPR_NAME ? -ENOTSUP
+	    : b->fn->go		 ? go_signature_start(b, e, as_number, ret, why)
+				 : native_start(b, e, as_number, ret, why);
+	/* What debug information says against it counts, not that it isn't stated besides. */
+	if (r < 0 && types && known.text[0])
+		*why = known;
+	return r;
 }
 
 /* A file that is not loaded where the kernel likes has its addresses; its first byte then isn't at 0. */

@@ -196,19 +196,55 @@ static int return_probe_add(const struct placing *pl)
 				 "cancelling of threads must not pass through it");
 }
 
-/* What is known of a function, but for what happens in it. */
+#define NAMES_TOLD 3
+
+/* Of one constructor or destructor, for complete objects and for bases: C1 and C2, D0 to D2 in C++'s names. */
+static bool are_structors(const char *a, const char *b)
+{
+	size_t i = 0;
+
+	while (a[i] && a[i] == b[i])
+		i++;
+	return !strncmp(a, "_ZN", 3) && i > 3 && (a[i - 1] == 'C' || a[i - 1] == 'D') && a[i] && b[i] &&
+	       !strcmp(a + i + 1, b + i + 1);
+}
+
+/* Other functions than `name` at an address, "a, b, c, ..."; how many. */
+static size_t others_at(struct planning *p, uint64_t vaddr, const char *name, char *ret, size_t size)
+{
+	const struct objfile_names *names = file_names(&p->file);
+	const struct objfile_name *other;
+	const char *last = name;
+	size_t n = 0, len = 0;
+
+	*ret = 0;
+	for (size_t i = 0; names && (other = objfile_names_at(names, vaddr, i)); i++) {
+		if (objfile_names_alike(other->name, name) || objfile_names_alike(other->name, last) ||
+		    are_structors(other->name, name))
+			continue;
+		last = other->name;
+		if (n++ < NAMES_TOLD && len < size)
+			len += (size_t)snprintf(ret + len, size - len, "%s%s", n > 1 ? ", " : "", other->name);
+	}
+	if (n > NAMES_TOLD && len < size)
+		snprintf(ret + len, size - len, ", ...");
+	return n;
+}
+
+/* Calls of another function count as its own: what has one address was one function, or was made one by the linker. */
 static int function_notes(const struct placing *pl)
 {
-	struct objfile_symbol symbol;
+	char others[160];
+	size_t n;
 
-	if (pl->fn->go || objfile_symbol(pl->p->file.o->file, pl->fn->vaddr, &symbol) < 0 ||
-	    symbol.value != pl->fn->vaddr || !symbol.alias_n)
+	if (pl->fn->go)
 		return 0;
-	return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name,
-			 "%u other function%s the same address (%s): calls of %s are "
-			 "counted too",
-			 symbol.alias_n, symbol.alias_n == 1 ? " has" : "s have", symbol.name,
-			 symbol.alias_n == 1 ? "it" : "them");
+	n = others_at(pl->p, pl->fn->vaddr, pl->fn->name, others, sizeof(others));
+	if (!n)
+		return 0;
+	return plan_note(pl->p, PROBE_CAVEAT, pl->place, pl->fn->name,
+			 "%zu other function%s the same address (%s): calls of %s are counted too", n,
+			 n == 1 ? " has" : "s have", others, n == 1 ? "it" : "them");
 }
 
 static int refused(const struct placing *pl, const char *why)

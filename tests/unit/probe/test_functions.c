@@ -196,5 +196,20 @@ Test(functions, shared_address)
 		"f", &s);
 
 	cr_assert_eq(p->point_n, 1);
-	cr_expect(plans_has_note(p, "-e: f:", "1 other function has the same address"), "%s", plans_notes(p));
+	cr_assert(plans_has_note(p, "-e: f:", "1 other function has the same address (twin)"), "%s", plans_notes(p));
+	cr_expect_eq(p->notes[0].severity, PROBE_CAVEAT);
+}
+
+/* Spellings of one name, as libraries have them, are no other functions. */
+Test(functions, spellings_of_one_name)
+{
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(
+		build_compile("p", "-O1",
+			      "int f(void) { return 1; }\nextern int __f(void) __attribute__((alias(\"f\")));\n"
+			      "int main(void) { return f() + __f(); }\n"),
+		"f", &s);
+
+	cr_assert_eq(p->point_n, 1);
+	cr_expect(!plans_has_note(p, "-e: f:", "same address"), "%s", plans_notes(p));
 }

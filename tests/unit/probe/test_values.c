@@ -273,4 +273,5 @@ Test(values, debug_information)
 	expect_value(path, "", "r->name", 0, &name, PROBE_FORMAT_TYPE);
 	expect_value(path, "", "r->here.port", 0, &inside, PROBE_FORMAT_TYPE);
 	expect_refusal(path, "", "r->nope", "nope");
+	expect_refusal(path, "", "$arg2->nope", "req has no field nope");
 }
