@@ -238,6 +238,7 @@ class Live:
         """Waits for a wcbpf process, loads what it wrote, holds it to the invariants."""
         got = self.wait(p, timeout)
         rec = Recording(p.folder)
+        rec.ended = time.monotonic()
         rec.rc, rec.out, rec.err = got, self.text(p), self.text(p, 1)
         self.nothing_left(before)
         if rc is not None:
