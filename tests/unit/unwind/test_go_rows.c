@@ -189,11 +189,14 @@ static void step(struct stepped *s, size_t max)
 		if (s->with_signals && s->steps % SIGNAL_EVERY == 0)
 			tgkill(s->pid, s->pid, SIGURG);
 		if (!objfile_go_function(s->go, now.rip - s->bias, &f)) {
+			bool signal = !forgets(f.name) && is_signal(s, &now, &f);
+
 			if (forgets(f.name))
 				s->call_n = 0;
-			else if (!is_signal(s, &now, &f) && s->call_n)
+			else if (!signal && s->call_n)
 				check_rule(s, &now, &f);
-			if (s->call_n && s->checked % COPY_EVERY == 1)
+			/* What a signal interrupted has called nobody. */
+			if (s->call_n && !signal && s->checked % COPY_EVERY == 1)
 				check_copy(s, &now);
 		}
 		before = now;
