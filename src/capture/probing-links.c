@@ -28,10 +28,20 @@
 
 /* ---- in a thread ---- */
 
+static void link_told(const struct link_job *l, uint64_t took_ns)
+{
+	if (l->what == LINK_MAKE && !l->err)
+		log_debug("%zu addresses of pid %u attached in %llu us", l->n[0] + l->n[1], l->pid,
+			  (unsigned long long)(took_ns / 1000));
+	else if (l->what == LINK_REMOVE)
+		log_debug("a link detached in %llu us", (unsigned long long)(took_ns / 1000));
+}
+
 void link_run(void *arg, struct job *job)
 {
 	struct link_job *l = (struct link_job *)job;
 	const struct site_place *places = l->places;
+	uint64_t begin_ns = monotonic_ns();
 
 	(void)arg;
 	for (int returning = 0; returning < 2; returning++) {
@@ -45,6 +55,7 @@ void link_run(void *arg, struct job *job)
 		places += l->n[returning];
 	}
 	l->done_ns = monotonic_ns();
+	link_told(l, l->done_ns - begin_ns);
 }
 
 void link_job_free(struct job *job)

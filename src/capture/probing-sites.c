@@ -13,6 +13,8 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
+#define EVENTS_MAX 200 /* a file's, in each process: closing one takes 0.1 s */
+
 static const char *const runtime_names[] = {
 	[WCBPF_SITE_GO_PARK] = "go/gopark",	  [WCBPF_SITE_GO_READY] = "go/ready",
 	[WCBPF_SITE_GO_STATUS] = "go/casgstatus", [WCBPF_SITE_GO_EXECUTE] = "go/execute",
@@ -116,39 +118,94 @@ int site_write(struct probing *p, const struct probed_file *file, size_t i, uint
 	return bpf_map_update_elem(p->fds.sites, &number, &w, BPF_ANY) ? -errno : 0;
 }
 
+/*
+ * Which points of the plan can have all of their sites, for an entry without its exits is worth nothing: there are
+ * numbers for the first room of them, and a perf event each for the first EVENTS_MAX where it takes one.
+ */
+static int points_fit(const struct probing *p, const struct probe_plan *plan, size_t room, bool **ret)
+{
+	_cleanup_(freep) size_t *site_n = calloc(plan->point_n + 1, sizeof(*site_n));
+	bool *fits = calloc(plan->point_n + 1, sizeof(*fits));
+	size_t events = 0;
+
+	if (!site_n || !fits) {
+		free(fits);
+		return -ENOMEM;
+	}
+	memset(fits, true, plan->point_n);
+	for (size_t i = 0; i < plan->site_n; i++) {
+		uint32_t point = plan->sites[i].point;
+
+		events += point == PROBE_NO_POINT;
+		if (point >= plan->point_n)
+			continue;
+		site_n[point]++;
+		fits[point] = fits[point] && i < room;
+	}
+	for (size_t i = 0; i < plan->point_n && p->o.how != SITES_MULTI; i++) {
+		fits[i] = fits[i] && events + site_n[i] <= EVENTS_MAX;
+		events += fits[i] ? site_n[i] : 0;
+	}
+	*ret = fits;
+	return 0;
+}
+
+static void left_out_tell(struct probing *p, const struct probed_file *file, size_t many, size_t impossible)
+{
+	if (many && p->o.how == SITES_MULTI)
+		probing_tell(p, true, "%s: %zu of %zu addresses are not probed: they are too many: name fewer functions",
+			     file->path, many, file->plan->site_n);
+	else if (many)
+		probing_tell(p, true, "%s: %zu of %zu addresses are not probed: this kernel (before 6.6) has an event for each, "
+			     "and to close more than %d would take minutes: name fewer functions",
+			     file->path, many, file->plan->site_n, EVENTS_MAX);
+	if (impossible)
+		probing_tell(p, true, "%s: %zu of %zu addresses are not probed: this kernel can't", file->path, impossible,
+			     file->plan->site_n);
+}
+
+static int site_fill(struct probing *p, struct probed_file *file, size_t i, uint32_t runtime[], size_t *impossible)
+{
+	const struct probe_site *s = &file->plan->sites[i];
+	bool go = s->point == PROBE_NO_POINT;
+	int err = go ? runtime_point(p, file, s, runtime, &file->site_points[i]) : 0;
+
+	if (err)
+		return err;
+	if (!go && s->point < file->plan->point_n)
+		file->site_points[i] = file->points[s->point];
+	file->off[i] = !file->site_points[i] || (go && (!file->layout || p->go_off)) ||
+		       (s->return_probe && p->o.how == SITES_ADDRESS); /* their address is the caller's */
+	*impossible += file->off[i];
+	if (file->off[i])
+		return 0;
+	p->points[file->site_points[i]].value_n += s->wire.fetch_n;
+	return site_write(p, file, i, file->generation) ? -EIO : 0;
+}
+
 static int sites_fill(struct probing *p, struct probed_file *file)
 {
 	const struct probe_plan *plan = file->plan;
 	uint32_t runtime[sizeof(runtime_names) / sizeof(runtime_names[0])] = { 0 };
-	size_t left_out = 0;
+	size_t room = WCBPF_SITES_MAX - p->site_n, many = 0, impossible = 0;
+	_cleanup_(freep) bool *fits = NULL;
+	int err = points_fit(p, plan, room, &fits);
 
 	file->first_site = p->site_n;
-	for (size_t i = 0; i < plan->site_n; i++) {
+	for (size_t i = 0; i < plan->site_n && !err; i++) {
 		const struct probe_site *s = &plan->sites[i];
-		bool go = s->point == PROBE_NO_POINT;
-		int err = 0;
 
-		if (go)
-			err = runtime_point(p, file, s, runtime, &file->site_points[i]);
-		else if (s->point < plan->point_n)
-			file->site_points[i] = file->points[s->point];
-		if (err)
-			return err;
-		file->off[i] = !file->site_points[i] || (go && (!file->layout || p->go_off)) ||
-			       p->site_n + plan->site_n > WCBPF_SITES_MAX ||
-			       (s->return_probe && p->o.how == SITES_ADDRESS); /* their address is the caller's */
-		left_out += file->off[i];
-		if (file->off[i])
+		if (i >= room || (s->point < plan->point_n && !fits[s->point])) {
+			file->off[i] = true;
+			many++;
 			continue;
-		p->points[file->site_points[i]].value_n += s->wire.fetch_n;
-		if (site_write(p, file, i, file->generation))
-			return -EIO;
+		}
+		err = site_fill(p, file, i, runtime, &impossible);
 	}
-	if (p->site_n + plan->site_n <= WCBPF_SITES_MAX)
-		p->site_n += plan->site_n;
-	if (left_out)
-		probing_tell(p, true, "%s: %zu of %zu addresses are not probed: %s", file->path, left_out, plan->site_n,
-			     p->site_n + plan->site_n > WCBPF_SITES_MAX ? "there are too many" : "this kernel can't");
+	if (err)
+		return err;
+	p->site_n += plan->site_n < room ? plan->site_n : room;
+	left_out_tell(p, file, many, impossible);
 	return 0;
 }
 
