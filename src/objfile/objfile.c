@@ -301,6 +301,31 @@ bool objfile_static_known(const struct objfile *o)
 	return o->symbols && symbols_static_known(o->symbols);
 }
 
+int objfile_interpreter(const struct objfile *o, char *ret, size_t size)
+{
+	size_t n;
+
+	if (!o->elf)
+		return -EBADF;
+	if (elf_getphdrnum(o->elf, &n))
+		return -EBADMSG;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Phdr p;
+		int r;
+
+		if (!gelf_getphdr(o->elf, (int)i, &p) || p.p_type != PT_INTERP)
+			continue;
+		if (p.p_filesz >= size)
+			return -ENAMETOOLONG;
+		r = objfile_read(o, p.p_offset, ret, p.p_filesz);
+		if (r < 0)
+			return r;
+		ret[p.p_filesz] = 0;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n)
 {
 	size_t have = 0;

@@ -48,6 +48,8 @@ Elf *objfile_elf(struct objfile *o);
 int objfile_vaddr_of_offset(const struct objfile *o, uint64_t offset, uint64_t *ret);
 /* The file offset of an address, by the same. -ENOENT: it isn't in the file. */
 int objfile_offset_of_vaddr(const struct objfile *o, uint64_t vaddr, uint64_t *ret);
+/* The dynamic linker that a program asks for (PT_INTERP). -ENOENT: none, it is static; -ENAMETOOLONG, -EBADMSG. */
+int objfile_interpreter(const struct objfile *o, char *ret, size_t size);
 /* n bytes of the file from an offset on. -EBADMSG: it isn't that long. -EBADF: detached. -errno. */
 int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n);
 /* The same from an address on; all must lie in one PT_LOAD's part of the file, else -EBADMSG. */
@@ -276,7 +278,7 @@ size_t objfile_names_all(const struct objfile_names *n, const struct objfile_nam
 size_t objfile_names_find(const struct objfile_names *n, const char *name, const struct objfile_name **ret);
 /* The i-th (from 0) of those at an address, by name; NULL: there are no more. */
 const struct objfile_name *objfile_names_at(const struct objfile_names *n, uint64_t vaddr, size_t i);
-/* Are they spellings of one name, as __x, __GI___x and __libc_x are of x? */
+/* Are they spellings of one name, as __x, __GI___x, __libc_x and x64 are of x? */
 bool objfile_names_alike(const char *a, const char *b);
 
 /* ---- where a function can be probed ---- */

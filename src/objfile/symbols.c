@@ -308,12 +308,20 @@ static struct raw without_prefix(const struct raw *e)
 	return rest;
 }
 
+/* Of a function for wide offsets or times, that of the one which is the same where these are wide anyway. */
+static struct raw without_64(struct raw e)
+{
+	if (e.name_n > 2 && !memcmp(e.name + e.name_n - 2, "64", 2))
+		e.name_n -= 2;
+	return e;
+}
+
 bool objfile_names_alike(const char *a, const char *b)
 {
 	struct raw x = { .name = a, .name_n = (uint32_t)strlen(a) }, y = { .name = b, .name_n = (uint32_t)strlen(b) };
 
-	x = without_prefix(&x);
-	y = without_prefix(&y);
+	x = without_64(without_prefix(&x));
+	y = without_64(without_prefix(&y));
 	return !by_name(&x, &y);
 }
 
