@@ -41,7 +41,8 @@
 #define LEAVE_NS 200000000ull	      /* a thread that exits has left the CPU for good by then */
 #define SWEEP_NS 1000000000ull
 #define FILES_MIN 4096
-#define NOWHERE 4096 /* an address where nobody has anything mapped, and a length */
+#define NOWHERE (1ull << 56) /* an address where nobody has anything mapped */
+#define PAGE 4096
 #define PREPARE_NS 300000000ull
 
 uint64_t monotonic_ns(void)
@@ -111,18 +112,20 @@ static void tables_open(struct capture *c)
 		capture_line_add(c, "the unwind tables can't be made: user stacks are copied, and of many only the frame pointers are followed");
 }
 
-void capture_pretend(struct capture *c, const char *path)
+/* As if we had mapped what the command will. */
+static void files_pretend(struct capture *c)
 {
-	_cleanup_(freep) char *whole = realpath(path, NULL); /* as the kernel will show it */
 	struct stat st;
 
-	if (whole && !stat(whole, &st))
-		proc_maps_add(c->maps, (uint32_t)getpid(), 0, NOWHERE, NOWHERE, 0, major(st.st_dev), minor(st.st_dev), st.st_ino, whole);
+	for (size_t i = 0; i < c->options.file_n; i++)
+		if (!stat(c->options.files[i], &st))
+			proc_maps_add(c->maps, (uint32_t)getpid(), 0, NOWHERE + i * PAGE, PAGE, 0, major(st.st_dev),
+				      minor(st.st_dev), st.st_ino, c->options.files[i]);
 }
 
 /*
- * The tables of what is about to be recorded; of a command: of the libraries it
- * shares with us (libc). The wait is bounded: a big process begins without.
+ * The tables of what is about to be recorded; of a command: of the files that it
+ * will map. The wait is bounded: a big process begins without.
  */
 static void tables_prepare_all(struct capture *c)
 {
@@ -135,8 +138,7 @@ static void tables_prepare_all(struct capture *c)
 			tables_prepare(c->tables, o->ids[i], i ? 0 : PREPARE_NS);
 	if (named || proc_maps_snapshot(c->maps, self, 0))
 		return;
-	if (o->program)
-		capture_pretend(c, o->program);
+	files_pretend(c);
 	if (c->tables)
 		tables_prepare(c->tables, self, PREPARE_NS);
 }
@@ -528,6 +530,8 @@ struct capture *capture_free(struct capture *c)
 	model_free(c->model);
 	for (size_t i = 0; i < c->line_n; i++)
 		free(c->lines[i]);
+	for (size_t i = 0; i < c->ahead_n; i++)
+		free(c->ahead[i]);
 	for (size_t i = 0; i < c->caveat_n; i++)
 		free(c->caveats[i]);
 	for (size_t i = 0; i < c->note_n; i++)

@@ -25,8 +25,10 @@ struct capture_options {
 	size_t id_n;
 	uint64_t cgroup_id;
 	bool inherit;	     /* follow children */
-	const char *program; /* what that child will run: its tables are made before; NULL: not known */
 	bool hold_until_exec; /* record: the one PID is a child waiting to exec; what it does before is not the workload */
+	/* What that child will map, whole paths, its program first: tables are made and probes placed before it does. */
+	const char *const *files;
+	size_t file_n;
 	uint64_t min_ns;
 	size_t event_cap;
 	bool keep_args;

@@ -135,23 +135,46 @@ static void on_go_off(void *arg, uint64_t now_ns)
 		c->model->integrity.lost_go_events++;
 }
 
-static void on_tell(void *arg, bool caveat, const char *text)
+static bool is_among(char *const *lines, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lines[i] && !strcmp(lines[i], text))
+			return true;
+	return false;
+}
+
+static void warn(struct capture *c, const char *text, const char *more)
+{
+	if (c->warning_n < WARNINGS_MAX)
+		log_warning("%s%s", text, more);
+	else if (c->warning_n == WARNINGS_MAX)
+		log_warning("more such: see offcpu.diagnostics.txt");
+	c->warning_n++;
+}
+
+static void on_tell(void *arg, enum probing_tone tone, const char *text)
 {
 	struct capture *c = arg;
 
-	if (!caveat) {
+	switch (tone) {
+	case PROBING_NOTE:
 		log_info("%s", text);
 		if (c->note_n < CAPTURE_LINES_MAX)
 			c->notes[c->note_n++] = strdup(text);
 		return;
+	case PROBING_AHEAD:
+		warn(c, text, "; so far: what is started or loaded later is looked at, too");
+		if (c->ahead_n < CAPTURE_LINES_MAX)
+			c->ahead[c->ahead_n++] = strdup(text);
+		return;
+	case PROBING_CAVEAT:
+		capture_line_add(c, text);
+		if (c->caveat_n < CAPTURE_LINES_MAX)
+			c->caveats[c->caveat_n++] = strdup(text);
+		if (!is_among(c->ahead, c->ahead_n, text))
+			warn(c, text, "");
+		return;
 	}
-	capture_line_add(c, text);
-	if (c->caveat_n < CAPTURE_LINES_MAX)
-		c->caveats[c->caveat_n++] = strdup(text);
-	if (c->caveat_n <= WARNINGS_MAX)
-		log_warning("%s", text);
-	else if (c->caveat_n == WARNINGS_MAX + 1)
-		log_warning("more such: see offcpu.diagnostics.txt");
 }
 
 static int event_ignore(void *arg, const struct wcbpf_head *e)
@@ -239,66 +262,34 @@ void capture_point_costs(const struct capture *c, uint64_t *ret_hit_ns, uint64_t
 
 /* ---- what is about to be recorded ---- */
 
-/* The interpreter that a script names in its first line; false: it is none. */
-static bool interpreter_of(const char *path, char *ret, size_t size)
-{
-	_cleanup_(fclosep) FILE *f = fopen(path, "re");
-	char line[256], *word;
-
-	if (!f || !fgets(line, sizeof(line), f) || strncmp(line, "#!", 2))
-		return false;
-	word = line + 2 + strspn(line + 2, " \t");
-	word[strcspn(word, " \t\n")] = 0;
-	return *word && snprintf(ret, size, "%s", word) < (int)size;
-}
-
-/* What nearly every program maps; of our other libraries it is not likely. */
-static bool is_shared(const char *path)
-{
-	static const char *const names[] = { "ld-linux", "libc.", "libc-", "libm.", "libpthread", "libdl.", "librt." };
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
 struct expecting {
-	const char *program;
-	const struct proc_file *files[64];
-	size_t n;
+	const struct capture_options *o;
+	const struct proc_file **files; /* by the option's files; NULL: can't be had */
 };
 
 static int file_expect(void *arg, const struct proc_mapping *map)
 {
 	struct expecting *e = arg;
 
-	if (map->file && (is_shared(map->file->path) || (e->program && !strcmp(map->file->path, e->program))) &&
-	    e->n < sizeof(e->files) / sizeof(e->files[0]))
-		e->files[e->n++] = map->file;
+	for (size_t i = 0; map->file && i < e->o->file_n; i++)
+		if (!strcmp(map->file->path, e->o->files[i]))
+			e->files[i] = map->file;
 	return 0;
 }
 
-/*
- * A command: its program is probed before it runs, as are the libraries that it
- * is likely to share with us.
- */
+/* A command: its program and its libraries are probed before it runs. */
 static void command_expect(struct capture *c)
 {
-	_cleanup_(freep) char *program = c->options.program ? realpath(c->options.program, NULL) : NULL;
-	_cleanup_(freep) char *interpreter = NULL;
-	struct expecting e = { .program = program };
-	uint32_t self = (uint32_t)getpid();
-	char word[256];
+	const struct capture_options *o = &c->options;
+	_cleanup_(freep) const struct proc_file **files = calloc(o->file_n + 1, sizeof(const struct proc_file *));
+	struct expecting e = { o, files };
 
-	if (program && interpreter_of(program, word, sizeof(word)) && (interpreter = realpath(word, NULL))) {
-		capture_pretend(c, interpreter);
-		e.program = interpreter;
-	}
-	proc_maps_each(c->maps, self, UINT64_MAX - 1, file_expect, &e);
-	for (size_t i = 0; i < e.n; i++)
-		probing_expect(c->probing, c->options.ids[0], e.files[i], e.program && !strcmp(e.files[i]->path, e.program));
+	if (!files)
+		return;
+	proc_maps_each(c->maps, (uint32_t)getpid(), UINT64_MAX - 1, file_expect, &e);
+	for (size_t i = 0; i < o->file_n; i++)
+		if (files[i])
+			probing_expect(c->probing, o->ids[0], files[i], i == 0);
 }
 
 int choke_prepare(struct capture *c)

@@ -38,7 +38,7 @@ void probing_tell(struct probing *p, bool caveat, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	p->o.tell(p->o.arg, caveat, line);
+	p->o.tell(p->o.arg, caveat ? PROBING_CAVEAT : PROBING_NOTE, line);
 }
 
 static void file_run(void *arg, struct job *job)
@@ -409,6 +409,31 @@ int probing_update(struct probing *p, uint64_t now_ns, uint64_t begin_ns)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* Definitions that no file had anything for. */
+static void missing_tell(struct probing *p, bool ahead)
+{
+	_cleanup_(freep) const struct probe_plan **plans = calloc(map_n(p->files) + 1, sizeof(*plans));
+	struct probe_note *notes = NULL;
+	uint64_t key, value;
+	size_t n = 0, note_n = 0;
+
+	for (size_t at = 0; plans && map_next(p->files, &at, &key, &value);) {
+		const struct probed_file *file = (void *)(uintptr_t)value;
+
+		if (file && file->done && file->plan)
+			plans[n++] = file->plan;
+	}
+	if (!plans || probe_set_missing(p->o.set, plans, n, &notes, &note_n))
+		return;
+	for (size_t i = 0; i < note_n; i++) {
+		if (notes[i].severity == PROBE_CAVEAT)
+			p->o.tell(p->o.arg, ahead ? PROBING_AHEAD : PROBING_CAVEAT, notes[i].text);
+		else if (!ahead)
+			p->o.tell(p->o.arg, PROBING_NOTE, notes[i].text);
+	}
+	probe_notes_free(notes, note_n);
+}
+
 int probing_wait(struct probing *p, uint64_t wait_ns)
 {
 	static const struct timespec pause = { .tv_nsec = WAIT_POLL_NS };
@@ -425,6 +450,8 @@ int probing_wait(struct probing *p, uint64_t wait_ns)
 			break;
 		nanosleep(&pause, NULL);
 	}
+	if (!err && !p->resolving_n && map_n(p->files))
+		missing_tell(p, true);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -508,27 +535,6 @@ static int ends_fill(struct probing *p)
 	return 0;
 }
 
-/* Definitions that no file had anything for. */
-static void missing_tell(struct probing *p)
-{
-	_cleanup_(freep) const struct probe_plan **plans = calloc(map_n(p->files) + 1, sizeof(*plans));
-	struct probe_note *notes = NULL;
-	uint64_t key, value;
-	size_t n = 0, note_n = 0;
-
-	for (size_t at = 0; plans && map_next(p->files, &at, &key, &value);) {
-		const struct probed_file *file = (void *)(uintptr_t)value;
-
-		if (file && file->done && file->plan)
-			plans[n++] = file->plan;
-	}
-	if (!plans || probe_set_missing(p->o.set, plans, n, &notes, &note_n))
-		return;
-	for (size_t i = 0; i < note_n; i++)
-		probing_tell(p, notes[i].severity == PROBE_CAVEAT, "%s", notes[i].text);
-	probe_notes_free(notes, note_n);
-}
-
 /* Some ms are what it takes; more may hide what was asked for. */
 static void late_tell(struct probing *p)
 {
@@ -551,7 +557,7 @@ void probing_end(struct probing *p, uint64_t now_ns)
 	if (p->resolving_n)
 		probing_tell(p, true, "%zu files had not been searched for choke points when recording ended", p->resolving_n);
 	else
-		missing_tell(p);
+		missing_tell(p, false);
 	worker_finish(p->linker);
 	links_take(p);
 	/* all at once, in this thread and the other's: each waits for grace periods */

@@ -16,6 +16,12 @@ struct probing;
 struct proc_file;
 struct proc_maps;
 
+enum probing_tone {
+	PROBING_NOTE,
+	PROBING_CAVEAT, /* something that was asked for is missing */
+	PROBING_AHEAD,	/* likewise, before recording: a caveat if what is loaded later doesn't have it */
+};
+
 struct probing_options {
 	const struct probe_set *set;
 	const struct site_fds *fds;
@@ -34,8 +40,8 @@ struct probing_options {
 	int (*go)(void *arg, uint32_t pid, const char *const *reasons, size_t n);
 	/* Goroutines are followed no more, from now_ns on: those that wait are told of now. */
 	void (*go_off)(void *arg, uint64_t now_ns);
-	/* A line for the diagnostics; caveat: something that was asked for is missing. */
-	void (*tell)(void *arg, bool caveat, const char *text);
+	/* A line for the diagnostics. */
+	void (*tell)(void *arg, enum probing_tone tone, const char *text);
 	void *arg;
 };
 
@@ -70,7 +76,7 @@ void probing_moved(struct probing *p, uint32_t pid);
 void probing_exited(struct probing *p, uint32_t pid);
 /* Takes what the threads have done, gives them what there is to do, keeps the budget. begin_ns: of the recording. 0, -ENOMEM. */
 int probing_update(struct probing *p, uint64_t now_ns, uint64_t begin_ns);
-/* Likewise until all is attached, or for that long. 0, -ENOMEM. */
+/* Likewise until all is attached, or for that long; tells what is in no file so far. Before recording. 0, -ENOMEM. */
 int probing_wait(struct probing *p, uint64_t wait_ns);
 /* The function at start_pc of a Go process; NULL: not known. */
 const char *probing_go_function(struct probing *p, uint32_t pid, uint64_t start_pc);

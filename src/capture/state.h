@@ -26,6 +26,8 @@ struct capture {
 	struct tables *tables; /* NULL: user stacks are not walked by tables */
 	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
 	struct probing *probing; /* NULL: no choke points */
+	char *ahead[CAPTURE_LINES_MAX]; /* told before recording: will be caveats, if nothing comes of it */
+	size_t ahead_n, warning_n;
 	char *caveats[CAPTURE_LINES_MAX + 1]; /* of choke points: what was asked for and is missing */
 	char *notes[CAPTURE_LINES_MAX + 1]; /* likewise: good to know */
 	size_t note_n;
@@ -61,7 +63,6 @@ static inline uint64_t bpf_now(const struct capture *c)
 }
 
 /* Has a program's file among the files known, as if we had mapped it ourselves. */
-void capture_pretend(struct capture *c, const char *path);
 /* A fact for the diagnostics (copied; NULL: none), said once. */
 void capture_line_add(struct capture *c, const char *text);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/command-files.h"
 #include "cmd/launch.h"
 #include "cmd/probes.h"
 #include "util/cleanup.h"
@@ -25,12 +26,15 @@ static int process_show(const struct capture_config *c, uint32_t pid, char **ret
 static int command_show(const struct capture_config *c, const char *command, char **ret_why)
 {
 	_cleanup_(probes_found_done) struct probes_found found = {0};
+	_cleanup_(command_files_done) struct command_files files = {0};
 	_cleanup_(freep) char *program = NULL;
 	int r = launch_find(command, &program);
 
 	if (r < 0)
 		return options_refuse(ret_why, "can't run %s: %s", command, strerror(-r));
-	r = probes_find_file(c->probes, program, &found, ret_why);
+	r = command_files_find(program, &files);
+	if (r == 0)
+		r = probes_find_files(c->probes, (const char *const *)files.v, files.n, &found, ret_why);
 	if (r == 0)
 		probes_print(stdout, &found, options_color_for(&c->all, 1));
 	return r;

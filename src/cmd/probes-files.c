@@ -172,25 +172,35 @@ int probes_find_process(const struct probe_set *s, uint32_t pid, struct probes_f
 	return 0;
 }
 
-/* ---- a file ---- */
+/* ---- files ---- */
 
-int probes_find_file(const struct probe_set *s, const char *path, struct probes_found *ret, char **ret_why)
+static int path_add(const struct probe_set *s, const char *path, bool program, struct probes_found *found, char **ret_why)
 {
-	_cleanup_(probes_found_done) struct probes_found found = {0};
 	_cleanup_(closep) int fd = -1;
 	struct objfile *o;
 	struct stat st;
-	int r = files_open_regular(AT_FDCWD, path, false, &fd, &st);
+	int r;
 
+	if (!program && !probe_set_concerns(s, path, false))
+		return 0;
+	r = files_open_regular(AT_FDCWD, path, false, &fd, &st);
 	if (r == 0)
 		r = objfile_open_fd(fd, &o);
 	if (r == -ENOEXEC)
 		return options_refuse(ret_why, "%s: no program or library (ELF file)", path);
 	if (r < 0 && r != -ENOMEM)
 		return options_refuse(ret_why, "%s: %s", path, r == -EINVAL ? "not a regular file" : strerror(-r));
-	if (r < 0)
-		return r;
-	r = file_add(s, o, path, true, -1, &found);
+	return r < 0 ? r : file_add(s, o, path, program, -1, found);
+}
+
+int probes_find_files(const struct probe_set *s, const char *const *paths, size_t n, struct probes_found *ret,
+		      char **ret_why)
+{
+	_cleanup_(probes_found_done) struct probes_found found = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = path_add(s, paths[i], i == 0, &found, ret_why);
 	if (r == 0)
 		r = missing_find(s, &found);
 	if (r < 0)

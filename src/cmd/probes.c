@@ -141,7 +141,7 @@ static int target_find(const struct probes_config *c, const struct probe_set *se
 	int r;
 
 	if (parse_u32(c->target, &pid) < 0)
-		return probes_find_file(set, c->target, ret, ret_why);
+		return probes_find_files(set, &c->target, 1, ret, ret_why);
 	r = target_check(&capture, (uint32_t)getpid(), &t, ret_why);
 	return r < 0 ? r : probes_find_process(set, t.ids[0], ret, ret_why);
 }

@@ -22,8 +22,9 @@ struct probes_found {
 void probes_found_done(struct probes_found *f);
 /* All files that a running process has mapped. -EINVAL with *ret_why, one malloc'd line; -ENOMEM. */
 int probes_find_process(const struct probe_set *s, uint32_t pid, struct probes_found *ret, char **ret_why);
-/* A program's file and nothing else: its libraries aren't known before it runs. */
-int probes_find_file(const struct probe_set *s, const char *path, struct probes_found *ret, char **ret_why);
+/* A program and the libraries that it will map, n paths with the program's first. Likewise. */
+int probes_find_files(const struct probe_set *s, const char *const *paths, size_t n, struct probes_found *ret,
+		      char **ret_why);
 
 /* Points, sites, expected cost, what can't be and why. */
 void probes_print(FILE *f, const struct probes_found *found, bool color);

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "cmd/cmd.h"
+#include "cmd/command-files.h"
 #include "cmd/ending.h"
 #include "cmd/exitcode.h"
 #include "cmd/facts.h"
@@ -179,7 +180,8 @@ static int recording_begin(struct session *s)
 	const struct capture_config *c = s->o->config;
 	const struct target *t = s->o->target;
 	uint32_t pid = s->o->launch ? (uint32_t)launch_pid(s->o->launch) : 0;
-	_cleanup_(freep) char *program = NULL, *real = NULL;
+	_cleanup_(command_files_done) struct command_files files = {0};
+	_cleanup_(freep) char *program = NULL;
 	struct capture_options options = {
 		.scope = t ? t->scope : CAPTURE_PIDS,
 		.ids = t ? t->ids : &pid,
@@ -205,10 +207,9 @@ static int recording_begin(struct session *s)
 		log_debug("no thread to watch for signals while loading");
 	int r;
 
-	/* As it will be mapped: by its whole path, and not by a link to it. */
-	if (options.hold_until_exec && !launch_find(s->o->command[0], &program)) {
-		real = realpath(program, NULL);
-		options.program = real ? real : program;
+	if (options.hold_until_exec && !launch_find(s->o->command[0], &program) && !command_files_find(program, &files)) {
+		options.files = (const char *const *)files.v;
+		options.file_n = files.n;
 	}
 	r = capture_start(&options, &s->capture, &s->error);
 	insist_stop(insist, &s->early);
