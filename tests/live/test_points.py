@@ -4,6 +4,7 @@ behind; what costs too much goes. The workload counts its own calls."""
 import os
 import re
 import signal
+import subprocess
 
 from live import check, tracer_programs
 
@@ -186,6 +187,83 @@ def test_nothing_to_probe(live):
           rec.summary['choke_points'])
 
 
+def test_told_before_it_runs(live):
+    """What can't be probed is said before the workload's first instruction, not when it is over."""
+    rc, _, err = live.run([live.wcbpf, 'record', '-o', live.folder(), '-e', 'no_such_function_anywhere', '--',
+                           'sh', '-c', 'echo the workload runs >&2'])
+    told, runs = err.find('no_such_function_anywhere'), err.find('the workload runs')
+    check(rc == 0 and 0 <= told < runs, 'status %s: %s', rc, err)
+    check(err.count('no_such_function_anywhere') == 1, 'told more than once: %s', err)
+
+
+def test_told_before_an_attach(live):
+    target = live.spawn(live.work('probed threads 1 2000000000'))
+    _, _, err = live.run([live.wcbpf, 'attach', '-o', live.folder(), '-d', '200ms', '-e', 'no_such_function_anywhere',
+                          '-p', str(target.pid), '--', 'sh', '-c', 'echo the timer runs >&2'])
+    check(0 <= err.find('no_such_function_anywhere') < err.find('the timer runs'), '%s', err)
+    live.kill_tree(target.pid)
+
+
 def test_dry_run(live):
-    rc, out, err = live.run([live.wcbpf, 'record', '--dry-run', '-e', WORK, '--', *live.work('probed threads 1 10')])
-    check(rc == 0 and 'probed_work' in out and 'calls ' not in out, 'status %s: %s %s', rc, out[-200:], err[-200:])
+    """Functions where nm has them: of the program and of the libraries that it will map. Nothing is run."""
+    line = live.work('probed threads 1 10')
+    libc = next(x.split()[2] for x in subprocess.check_output(['ldd', line[0]], text=True).splitlines() if 'libc.so' in x)
+    for option, value, file, name in (('-e', 'probed_work', line[0], 'probed_work'),
+                                      ('--probes', 'pthread', libc, 'pthread_mutex_lock')):
+        rc, out, err = live.run([live.wcbpf, 'record', '--dry-run', option, value, '--', *line])
+        check(rc == 0 and 'calls probed_work=' not in out + err, 'status %s: %s %s', rc, out[-200:], err[-200:])
+        nm = subprocess.check_output(['nm', '-S', '--defined-only', *(['-D'] if file == libc else []), file], text=True)
+        begin, size = next((int(x.split()[0], 16), int(x.split()[1], 16)) for x in nm.splitlines()
+                           if len(x.split()) == 4 and x.split()[3].split('@')[0] == name)
+        of_it = out[out.index(name):]
+        entry = int(re.search(r'entry\s+(0x[0-9a-f]+)', of_it).group(1), 16)
+        check(begin <= entry < begin + size, '%s of %s is at 0x%x, %d bytes: %s', name, file, begin, size, of_it[:300])
+
+
+MANY = 2000
+
+
+def many_functions(live):
+    """A program with 2,000 functions that can be told apart, each called twice."""
+    source = os.path.join(live.folder(), 'many.c')
+    os.makedirs(os.path.dirname(source), exist_ok=True)
+    names = ['%s%03d' % (letter, i) for letter in 'ab' for i in range(MANY // 2)]
+    with open(source, 'w') as f:
+        for i, name in enumerate(names):
+            f.write('__attribute__((noinline)) int %s(int x) { __asm__ volatile(""); return x + %d; }\n' % (name, i))
+        f.write('int main(void) { int x = 0; for (int i = 0; i < 2; i++) {\n%s\n} return x == 1; }\n'
+                % '\n'.join('x ^= %s(i);' % name for name in names))
+    program = source[:-2]
+    subprocess.check_call(['cc', '-O1', '-o', program, source])
+    return program
+
+
+def test_many_functions(live):
+    """2,000 functions: attached and detached in a moment, each call counted."""
+    program = many_functions(live)
+    rec = live.record([program], *NO_LIMIT, '-vv', '-e', 'a*', '-e', 'b*')
+    points = [p for p in rec.summary['choke_points']['points'] if p['file'] == program]
+    wrong = [p for p in points if (p['entries'], p['exits']) != (2, 2)]
+    check(len(points) >= MANY and not wrong, '%d points: %s; %s', len(points), wrong[:3],
+          rec.summary['choke_points']['caveats'])
+    attached = [int(x) for x in re.findall(r'addresses of pid \d+ attached in (\d+) us', rec.err)]
+    detached = [int(x) for x in re.findall(r'a link detached in (\d+) us', rec.err)]
+    check(attached and detached, 'no times: %s', rec.err[-500:])
+    live.figure('%d functions attached in %.1f ms, detached in %.1f ms', len(points), max(attached) / 1000,
+                max(detached) / 1000)
+    check(max(attached) < live.seconds(1) * 1e6 and max(detached) < live.seconds(1) * 1e6, '%s %s us', attached, detached)
+
+
+def test_too_many_events(live):
+    """With an event for each address only as many functions are probed as can be left again, whole ones."""
+    program = many_functions(live)
+    os.environ['WCBPF_UPROBES'] = 'cookie'
+    try:
+        rec = live.record([program], *NO_LIMIT, '-e', 'a*', lossy=True)
+    finally:
+        del os.environ['WCBPF_UPROBES']
+    points = [p for p in rec.summary['choke_points']['points'] if p['file'] == program and p['entries']]
+    check(50 <= len(points) <= 200 and all((p['entries'], p['exits']) == (2, 2) for p in points), '%d points: %s',
+          len(points), points[:3])
+    check(any('name fewer' in x for x in rec.summary['choke_points']['caveats']), '%s',
+          rec.summary['choke_points']['caveats'])
