@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Folded lines as flamegraph.pl takes them."""
 
+import os
 import re
+import subprocess
+
+TOOL = '/usr/share/perl5/Devel/NYTProf/flamegraph.pl'    # Debian's libdevel-nytprof-perl has it
+TITLE = re.compile(r'<title>(.*) \(([\d,]+) ns, [\d.]+%\)')
 
 FLAMEGRAPH_PL = re.compile(r'^(.*)\s+?(\d+(?:\.\d*)?)$')  # what flamegraph.pl takes for a line
 
@@ -18,3 +23,18 @@ def read(path):
         else:
             lines.append((m.group(1).split(';'), int(m.group(2))))
     return lines, problems
+
+
+def available():
+    return os.path.exists(TOOL)
+
+
+def flamegraph(path):
+    """What flamegraph.pl makes of a file: {(frame's name, its time): how many boxes}, and its complaints."""
+    r = subprocess.run(['perl', TOOL, '--minwidth', '0', '--countname', 'ns', path], capture_output=True)
+    boxes = {}
+    text = r.stdout.decode('utf-8', 'replace')      # it cuts labels within letters, not titles
+    for name, value in TITLE.findall(text):
+        key = name, int(value.replace(',', ''))
+        boxes[key] = boxes.get(key, 0) + 1
+    return boxes, [r.stderr.decode()] if r.returncode or r.stderr else []

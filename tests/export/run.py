@@ -6,10 +6,11 @@ Exports against readers that are not ours, and against what the dumps come to wh
     run.py WCBPF [PART OF A TEST'S NAME]
 
 Who checks what: perfetto: protoc, by the public schema (perfetto.proto), then the trace processor's rules of nesting,
-interning and thread states, written anew; pprof: go tool pprof; folded: awk and flamegraph.pl's own pattern; firefox
+interning and thread states, written anew; pprof: go tool pprof; folded: awk and flamegraph.pl; firefox
 and otlp: their rules, written anew from the formats' own definitions; svg: an XML parser.
 """
 
+import html
 import json
 import os
 import re
@@ -298,6 +299,38 @@ def folded_sums(run):
             awk = subprocess.run(['awk', '{ s += $NF } END { printf "%.0f", s }', out], capture_output=True, text=True)
             problems += expect('awk', int(awk.stdout), total)
             problems += expect('each line once', len({tuple(f) for f, _ in lines}), len(lines))
+    return problems
+
+
+BRACKETS = str.maketrans('<>', '()')     # what flamegraph.pl has for angle ones
+
+
+def boxes_of(lines):
+    """The boxes of a flame graph, worked out from its lines: one for each stack's beginning."""
+    by_prefix = {}
+    for frames, v in lines:
+        for n in range(len(frames)):
+            by_prefix[tuple(frames[:n + 1])] = by_prefix.get(tuple(frames[:n + 1]), 0) + v
+    boxes = {('all', sum(v for _, v in lines)): 1}
+    for prefix, v in by_prefix.items():
+        key = prefix[-1], v
+        boxes[key] = boxes.get(key, 0) + 1
+    return boxes
+
+
+def folded_flamegraph_pl(run):
+    """The tool that the format is from draws every frame, with the time that it should have, and complains of nothing."""
+    problems = []
+    for path in [run.simulated(4)[0], golden('app'), golden('sampled')]:
+        for view in ('offcpu', 'offwake', 'wall'):
+            out = run.export('folded', path, '--view', view)
+            lines, _ = folded_check.read(out)
+            boxes, found = folded_check.flamegraph(out)
+            own = [([html.escape(f.translate(BRACKETS), quote=False).replace('"', '&quot;') for f in frames], v)
+                   for frames, v in lines]
+            want = boxes_of(own)
+            wrong = sorted(set(boxes.items()) ^ set(want.items()))
+            problems += found + expect('%s of %s' % (view, path), wrong, [])
     return problems
 
 
@@ -737,7 +770,7 @@ def filters(run):
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
 PROTOC = [perfetto_simulated, perfetto_merged, goroutines, critical_path, perfetto_others, perfetto_overlaps, filters]
-TESTS = PROTOC + GO + [folded_sums, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
+TESTS = PROTOC + GO + [folded_sums, folded_flamegraph_pl, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]
 
@@ -751,6 +784,9 @@ def main():
             continue
         if test in PROTOC and not perfetto_check.available():
             tap.skip(name, 'no protoc: install protobuf-compiler')
+            continue
+        if test is folded_flamegraph_pl and not folded_check.available():
+            tap.skip(name, 'no flamegraph.pl: install libdevel-nytprof-perl')
             continue
         if test in GO and not shutil.which('go'):
             tap.skip(name, 'no go: install golang-go')
