@@ -44,6 +44,11 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 
 /* resolve.c: an exit of a point as its site, by the site of another exit of it. */
 struct probe_site plan_exit_site(const struct probe_site *like, const struct objfile_exit *e);
+/*
+ * Is the entry of that exit's function the same instruction, a return or a jump that is all there is of it? Then the
+ * entry becomes a mark, of no length, and the exit is none.
+ */
+bool plan_entry_leaves(struct planning *p, const struct probe_site *exit);
 /* markers.c: of a definition that has usdt. 0, -ENOMEM. */
 int markers_plan(struct planning *p, size_t index);
 /* tails.c: exits of functions that are left by a jump, when all other sites are there. 0, -ENOMEM. */

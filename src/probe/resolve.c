@@ -156,6 +156,28 @@ struct probe_site plan_exit_site(const struct probe_site *like, const struct obj
 	return s;
 }
 
+bool plan_entry_leaves(struct planning *p, const struct probe_site *exit)
+{
+	for (size_t i = 0; i < p->plan->site_n; i++) {
+		struct probe_site *s = &p->plan->sites[i];
+
+		if (s->vaddr == exit->vaddr && s->point == exit->point && s->wire.kind == WCBPF_SITE_ENTRY) {
+			s->wire.kind = WCBPF_SITE_MARK;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int return_add(const struct placing *pl, const struct probe_site *exit)
+{
+	if (plan_entry_leaves(pl->p, exit))
+		return plan_note(pl->p, PROBE_NOTE, pl->place, pl->fn->name,
+				 "it only returns: its calls are recorded, each of no length%s",
+				 exit->wire.fetch_n ? "; its results aren't known" : "");
+	return plan_add_site(pl->p, exit);
+}
+
 /* Jumps to other functions wait until it is known which functions are probed. */
 static int exits_add(const struct placing *pl, const struct objfile_scan *scan)
 {
@@ -167,7 +189,7 @@ static int exits_add(const struct placing *pl, const struct objfile_scan *scan)
 		int r = 0;
 
 		if (!e->tail)
-			r = plan_add_site(p, &s);
+			r = return_add(pl, &s);
 		else if (VEC_RESERVE(p->tails, p->tail_cap, p->tail_n + 1) < 0)
 			r = -ENOMEM;
 		else
@@ -285,6 +307,18 @@ static bool leads_to_twin(const struct placing *pl, const struct objfile_scan *s
 	return false;
 }
 
+/*
+ * A first instruction that leaves the function in some of its calls: of two probes there, which comes first is the
+ * kernel's affair.
+ */
+static bool may_leave_at_once(const struct objfile_scan *scan)
+{
+	for (size_t i = 0; i < scan->exit_n; i++)
+		if (scan->exits[i].at.vaddr == scan->entry.vaddr && scan->exits[i].condition != OBJFILE_ALWAYS)
+			return true;
+	return false;
+}
+
 static int function_plan(struct placing *pl)
 {
 	struct binding b = {.d = pl->d, .file = &pl->p->file, .fn = pl->fn, .pool = pl->p->plan->pool};
@@ -317,6 +351,8 @@ static int function_plan(struct placing *pl)
 		return 0;
 	if (!scan.exits_known && pl->d->exit == DEFINITION_EXIT_ALL)
 		return refused(pl, scan.why_not.text[0] ? scan.why_not.text : "its exits can't be found");
+	if (may_leave_at_once(&scan) && pl->d->exit == DEFINITION_EXIT_ALL)
+		return refused(pl, "its first instruction is a conditional jump to another function");
 	return sites_add(pl, &scan);
 }
 

@@ -116,20 +116,6 @@ static int followed_add(const struct following *f)
 	return 0;
 }
 
-/* A function that is nothing but the jump: its entry is a mark, of no length. */
-static bool is_entry_too(struct planning *p, const struct probe_site *exit)
-{
-	for (size_t i = 0; i < p->plan->site_n; i++) {
-		struct probe_site *s = &p->plan->sites[i];
-
-		if (s->vaddr == exit->vaddr && s->point == exit->point && s->wire.kind == WCBPF_SITE_ENTRY) {
-			s->wire.kind = WCBPF_SITE_MARK;
-			return true;
-		}
-	}
-	return false;
-}
-
 static int jump_add(struct planning *p, const struct tail *t)
 {
 	const struct probe_point *point = &p->plan->points[t->site.point];
@@ -137,7 +123,7 @@ static int jump_add(struct planning *p, const struct tail *t)
 	int r;
 
 	end_at_jump(&s);
-	if (is_entry_too(p, &s))
+	if (plan_entry_leaves(p, &s))
 		return plan_note(p, PROBE_NOTE, point->place, s.symbol, "it only jumps to another function: of its calls the "
 				 "number is known, not the time");
 	r = plan_add_site(p, &s);

@@ -14,7 +14,7 @@ from live import Skip, check, tracer_programs
 from test_go import program
 
 FUNCTIONS = ['plain', 'tail_target', 'recursive', 'several_returns', 'tail_calls', 'maybe_tail', 'by_table',
-             'many_arguments', 'no_frame', 'floats', 'deep_frame', 'loops_at_entry', 'jumps_away']
+             'many_arguments', 'no_frame', 'floats', 'deep_frame', 'loops_at_entry', 'jumps_away', 'only_returns']
 PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
 UPROBE_EVENTS = '/sys/kernel/tracing/uprobe_events'
 

@@ -157,10 +157,12 @@ Test(sites, entry_is_no_exit)
 	static const char text[] = "__attribute__((noinline)) int impl(int n) { __asm__ volatile(\"\"); return n * 3; }\n"
 				   "__attribute__((noinline)) int adds(int n) { return impl(n + 1); }\n"
 				   "__attribute__((noinline)) int jumps(int n) { return impl(n); }\n"
-				   "int main(int n, char **v) { return adds(n) + jumps(n); }\n";
+				   "__attribute__((noinline)) int returns(void) { __asm__ volatile(\"\"); }\n"
+				   "int main(int n, char **v) { returns(); return adds(n) + jumps(n); }\n";
 	const char *path = build_compile("p", "-O2 -fno-inline -fcf-protection=none -fno-ipa-icf", text);
-	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *bare = NULL;
-	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "adds", &s), *q = NULL;
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *bare = NULL, *empty = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(path, "adds", &s), *q = NULL, *r = NULL;
+	uint64_t rets[2];
 
 	cr_assert(plans_site_n(p, WCBPF_SITE_ENTRY) == 1 && plans_site_n(p, WCBPF_SITE_EXIT) == 1, "%s", plans_notes(p));
 	cr_expect_lt(plans_site(p, WCBPF_SITE_ENTRY, 0)->vaddr, plans_site(p, WCBPF_SITE_EXIT, 0)->vaddr);
@@ -168,6 +170,26 @@ Test(sites, entry_is_no_exit)
 	cr_assert_eq(q->site_n, 1, "%s", plans_notes(q));
 	cr_expect_eq(q->sites[0].wire.kind, WCBPF_SITE_MARK);
 	cr_expect(plans_has_note(q, "jumps: it only jumps to another function", "not the time"), "%s", plans_notes(q));
+	r = plans_inline(path, "returns ident={$retval}", &empty);
+	cr_assert_eq(instructions(path, "returns", "ret", rets, 2), 1);
+	cr_assert(r->site_n == 1 && r->sites[0].wire.kind == WCBPF_SITE_MARK, "%s", plans_notes(r));
+	cr_expect_eq(r->sites[0].vaddr, rets[0]);
+	cr_expect(plans_has_note(r, "returns: it only returns", "results aren't known"), "%s", plans_notes(r));
+}
+
+/* Of a conditional jump that is both, neither probe may be the first. */
+Test(sites, entry_may_be_an_exit)
+{
+	static const char text[] = "__asm__(\".globl odd, away\\n\"\n"
+				   "\".type odd,@function\\nodd: .cfi_startproc\\n.byte 0x0f,0x84\\n.long away-.-4\\nret\\n\"\n"
+				   "\".cfi_endproc\\n.size odd,.-odd\\n\"\n"
+				   "\".type away,@function\\naway: .cfi_startproc\\nret\\n.cfi_endproc\\n.size away,.-away\\n\");\n"
+				   "extern void odd(void);\nint main(void) { odd(); return 0; }\n";
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(build_compile("p", "-O2", text), "odd", &s);
+
+	cr_expect_eq(p->site_n, 0);
+	cr_expect(plans_has_note(p, "odd: not probed", "conditional jump"), "%s", plans_notes(p));
 }
 
 Test(sites, no_exit)

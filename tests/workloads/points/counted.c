@@ -24,6 +24,7 @@ NOINLINE long many_arguments(int a, int b, int c, int d, int e, int f, int g, in
 NOINLINE void no_frame(int *p);
 NOINLINE double floats(double x, int i);
 NOINLINE int deep_frame(int i);
+NOINLINE void only_returns(void);
 
 static volatile int sink;
 static int plain_n, target_n, recursive_n;
@@ -127,6 +128,11 @@ int deep_frame(int i)
 	return room[0] + room[8999];
 }
 
+void only_returns(void)
+{
+	__asm__ volatile("");
+}
+
 #ifdef __x86_64__
 /* Jumps back to its first instruction: each turn passes an entry probe that is there. */
 __asm__(".text\n.globl loops_at_entry\n.type loops_at_entry,@function\nloops_at_entry:\n"
@@ -163,6 +169,7 @@ int main(int argc, char **argv)
 	TIMES("no_frame", (no_frame(&x), x));
 	TIMES("floats", floats(1.5, i));
 	TIMES("deep_frame", deep_frame(i));
+	TIMES("only_returns", (only_returns(), 1));
 #ifdef __x86_64__
 	TIMES("loops_at_entry", loops_at_entry(i % 5 + 1));
 	TIMES("jumps_away", jumps_away(i - 10));
