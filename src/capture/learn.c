@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "capture/internal.h"
+#include "capture/same-call.h"
 #include "util/cleanup.h"
 #include "wcbpf.skel.h"
 
@@ -78,7 +79,7 @@ int learn_self(struct wcbpf_bpf *skel)
 
 /* recv(MSG_WAITALL) for two bytes that come apart blocks twice in one call. */
 #define ROUNDS 3
-#define BLOCKS 2 /* in one call */
+#define TRIES 5
 struct receiver {
 	struct wcbpf_rt *rt;
 	int fd;
@@ -119,22 +120,20 @@ static void interrupts_wait(const struct wcbpf_rt *rt)
 		nanosleep(&pause, NULL);
 }
 
-void learn_contexts(struct wcbpf_bpf *skel)
+/* 0: it can't be told, this time. */
+static uint64_t same_call_learn(struct wcbpf_rt *rt)
 {
-	struct wcbpf_rt *rt = &skel->bss->rt;
-	uint64_t mask = UINT64_MAX;
 	bool all = true;
 	int pair[2];
 	struct receiver receiver;
 	pthread_t thread;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return;
+		return 0;
 	rt->calibration_n = 0;
-	rt->hardirq_bits = UINT32_MAX;
 	receiver = (struct receiver){ .rt = rt, .fd = pair[0] };
 	if (!pthread_create(&thread, NULL, receive, &receiver)) {
-		for (uint32_t i = 1; i <= ROUNDS * BLOCKS && all; i++)
+		for (uint32_t i = 1; i <= ROUNDS * SAME_CALL_BLOCKS && all; i++)
 			all = blocked_wait(rt, i) && write(pair[1], "x", 1) == 1;
 		interrupts_wait(rt);
 		shutdown(pair[1], SHUT_RDWR);
@@ -145,10 +144,17 @@ void learn_contexts(struct wcbpf_bpf *skel)
 	rt->calibrating = 0;
 	close(pair[0]);
 	close(pair[1]);
-	/* a thread's very first switch may carry flags of its birth */
-	for (int i = 1; i < ROUNDS * BLOCKS; i++)
-		mask &= i % BLOCKS ? rt->calibration_flags[i] : ~rt->calibration_flags[i];
-	rt->same_call_mask = all ? mask : 0;
+	return all ? same_call_mask((const uint64_t *)rt->calibration_flags, ROUNDS * SAME_CALL_BLOCKS) : 0;
+}
+
+void learn_contexts(struct wcbpf_bpf *skel)
+{
+	struct wcbpf_rt *rt = &skel->bss->rt;
+
+	rt->hardirq_bits = UINT32_MAX;
+	/* On a loaded host the receiver may wait for a CPU longer than we do for it, or for memory in between. */
+	for (int i = 0; i < TRIES && !rt->same_call_mask; i++)
+		rt->same_call_mask = same_call_learn(rt);
 	/* the low half counts preemption and softirqs; the top bit is no count */
 	if (rt->hardirq_n)
 		rt->hardirq_mask = rt->hardirq_bits & ~rt->task_bits & 0x7fff0000;

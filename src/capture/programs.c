@@ -19,6 +19,7 @@
 #include "capture/sites.h"
 #include "capture/skeletons.h"
 #include "capture/tables.h"
+#include "capture/transient.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "wcbpf.skel.h"
@@ -197,7 +198,11 @@ static int load_any(struct programs *p, const struct capture_options *o, const s
 	int err = 0, first = 0;
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-		err = load(p, o, f, choices[i]);
+		unsigned tries = 0;
+
+		do {
+			err = load(p, o, f, choices[i]);
+		} while (transient_again(err, &tries));
 		if (!err) {
 			if (!choices[i].btf)
 				problem(p, REFUSED_BTF);

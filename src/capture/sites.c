@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "capture/internal.h"
+#include "capture/transient.h"
 #include "util/cleanup.h"
 
 #define MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
@@ -41,9 +42,14 @@ struct site_link {
 
 static int link_create(const struct link_create_attr *attr)
 {
-	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+	unsigned tries = 0;
+	int fd;
 
-	return fd < 0 ? -errno : fd;
+	do {
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+		fd = fd < 0 ? -errno : fd;
+	} while (transient_again(fd, &tries));
+	return fd;
 }
 
 /* A link that can't be: to a folder. What says so first is whether the kind of link is known. */
@@ -127,6 +133,7 @@ static int event_open(const char *path, uint32_t pid, bool returning, const stru
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .uprobe_path = (uintptr_t)path, .probe_offset = place->offset };
 	uint32_t type, bit = 0;
+	unsigned tries = 0;
 	int err = pmu_number("type", "%u", &type), fd;
 
 	if (!err && returning)
@@ -136,8 +143,11 @@ static int event_open(const char *path, uint32_t pid, bool returning, const stru
 	attr.type = type;
 	attr.config = (returning ? 1ull << bit : 0) | place->ref_offset << 32; /* as its format/ref_ctr_offset says */
 	/* of a process: all that share its memory; of all: any one CPU will do */
-	fd = syscall(SYS_perf_event_open, &attr, pid ? (int)pid : -1, pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	do {
+		fd = syscall(SYS_perf_event_open, &attr, pid ? (int)pid : -1, pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	} while (transient_again(fd, &tries));
+	return fd;
 }
 
 /* The event's descriptor and, with cookies, that of its link: *ret_link -1: none. */

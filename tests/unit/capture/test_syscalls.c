@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-/* The table of what system calls wait for, against the manual's argument lists. */
+/* The table of what system calls wait for, against the manual's argument lists; when calls of the kernel's are repeated. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sys/syscall.h>
 
 #include "capture/internal.h"
+#include "capture/same-call.h"
+#include "capture/transient.h"
 
 static uint16_t classes[WCBPF_SYSCALLS_MAX];
 
@@ -51,4 +54,31 @@ Test(syscalls, futexes_and_polls)
 	cr_expect_not(classes[455] & WCBPF_SC_WAITV);
 	cr_expect(classes[SYS_ppoll] & WCBPF_SC_POLL);
 	cr_expect_not(classes[SYS_epoll_pwait] & WCBPF_SC_POLL);
+}
+
+/* As bits: A from a switch to the return, B another's doing, C now and then. */
+enum { A = 1, B = 2, C = 4 };
+
+Test(syscalls, what_tells_a_call_from_the_next)
+{
+	static const uint64_t good[] = { B | C, A | B, B, A | B, B | C, A | B | C };
+	/* a page fault between the second call and its first switch */
+	static const uint64_t one_more[] = { B, A | B, B, A | B, A | B, B };
+
+	cr_expect_eq(same_call_mask(good, 6), A);
+	cr_expect_eq(same_call_mask(one_more, 6), 0, "to be learned again");
+}
+
+Test(syscalls, refusals_that_are_no_answer)
+{
+	static const int last[] = { 0, 7, -EPERM, -EINVAL, -ENOMEM };
+	unsigned tries = 0, n = 0;
+
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+		cr_expect_not(transient_again(last[i], &tries));
+	cr_expect_eq(tries, 0);
+	do
+		n++;
+	while (transient_again(n % 2 ? -EAGAIN : -EINTR, &tries));
+	cr_expect_eq(n, TRANSIENT_TRIES, "not for ever");
 }
