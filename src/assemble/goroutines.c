@@ -292,9 +292,10 @@ int assemble_strand_thread(struct assemble *a, struct strand *s, uint64_t time_n
 
 /* ---- events ---- */
 
-static int os_thread(struct assemble *a, uint32_t tid, uint32_t tgid, uint64_t time_ns, uint32_t *ret)
+/* dying: it may have ended before, when its process did. */
+static int os_thread(struct assemble *a, uint32_t tid, uint32_t tgid, uint64_t time_ns, bool dying, uint32_t *ret)
 {
-	struct assemble_span span = { .from_ns = time_ns, .to_ns = time_ns };
+	struct assemble_span span = { .from_ns = time_ns, .to_ns = time_ns, .dying = dying };
 
 	return assemble_thread_for(a, tid, tgid, &span, ret);
 }
@@ -309,7 +310,7 @@ int assemble_go_birth(struct assemble *a, const struct wcbpf_go_birth *e)
 
 	if (!e->goid || !e->tid || !e->tgid)
 		return -EBADMSG;
-	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, &thread) < 0)
+	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, false, &thread) < 0)
 		return -ENOMEM;
 	process = a->m->threads[thread].process;
 	if (runtime_make(a, process, &go) < 0 || goroutine_make(a, process, e->goid, e->head.time_ns, &g) < 0)
@@ -443,7 +444,8 @@ int assemble_go_interval(struct assemble *a, const struct wcbpf_go_interval *e)
 	}
 	if (is_over(a, e))
 		return 0;
-	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, &thread) < 0 ||
+	/* Of what ended with its process, or lasts, the thread is the one that had to do with it last: that may be gone. */
+	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, e->flags & (WCBPF_GO_EXITED | WCBPF_GO_OPEN_AT_END), &thread) < 0 ||
 	    assemble_goroutine_at(a, thread, e->goid, e->park_ns, &g) < 0 ||
 	    stretch_of(a, a->processes[g->strand.process].go, g, e, &x) < 0)
 		return -ENOMEM;
@@ -511,7 +513,7 @@ int assemble_go_death(struct assemble *a, const struct wcbpf_go_death *e)
 
 	if (!e->goid || !e->tid || !e->tgid)
 		return -EBADMSG;
-	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, &thread) < 0)
+	if (os_thread(a, e->tid, e->tgid, e->head.time_ns, false, &thread) < 0)
 		return -ENOMEM;
 	go = a->processes[a->m->threads[thread].process].go;
 	g = goroutine_find(go, e->goid);

@@ -337,6 +337,25 @@ Test(goroutines, waits_that_the_process_did_not_outlive)
 	cr_expect_eq(entry(7)->end_ns, 5000000);
 }
 
+/* A thread that the process's exit ended a moment before the process is no other one in that moment. */
+Test(goroutines, what_waits_when_threads_end_one_by_one)
+{
+	go_birth(&rig, MS(1), 100, 1, 7, PC_SERVE);
+	go_birth(&rig, MS(1), 101, 1, 8, PC_SERVE);
+	GO_WAIT(&rig, 8, MS(2), MS(3), MS(3), .reason = R_SELECT, .tid = 101, .park_tid = 101);
+	rig_exit(&rig, MS(5) - 40000, 101, 100, 0, false);
+	rig_exit(&rig, MS(5) - 20000, 102, 100, 0, false);
+	GO_WAIT(&rig, 7, MS(2), 0, MS(5), .reason = R_SELECT, .tid = 101, .park_tid = 101, .flags = WCBPF_GO_EXITED);
+	GO_WAIT(&rig, 8, MS(4), 0, MS(5), .reason = R_SELECT, .tid = 102, .park_tid = 102, .flags = WCBPF_GO_EXITED);
+	rig_exit(&rig, MS(5), 100, 100, 0, true);
+	rig_finish(&rig, MS(20));
+	cr_expect_eq(rig.m->wait_n - 1, 3);
+	cr_expect_eq(rig.m->process_n, 2);
+	cr_expect_eq(rig.m->thread_n - 1, 3 + 2, "its threads and the two, not more: %zu", rig.m->thread_n - 1);
+	for (size_t i = 1; i < rig.m->thread_n; i++)
+		cr_expect_leq(rig.m->threads[i].end_ns, 5000000, "tid %u", rig.m->threads[i].tid);
+}
+
 Test(goroutines, processes_they_start)
 {
 	struct wcbpf_fork moved = {
