@@ -99,16 +99,11 @@ void optree_done(struct optree *t)
 	*t = (struct optree){ 0 };
 }
 
-static bool is_process_op(const struct model_op *o)
-{
-	return o->kind == OP_EXEC && o->pid && o->client_id && o->client_id == o->ident_id;
-}
-
 bool optree_is_process(const struct model *m, uint32_t op)
 {
 	const struct model_op *o = &m->ops[op];
 
-	return is_process_op(o) || (o->kind == OP_EXEC_PHASE && o->pid && is_process_op(&m->ops[o->parent]));
+	return model_op_is_process(o) || (o->kind == OP_EXEC_PHASE && o->pid && model_op_is_process(&m->ops[o->parent]));
 }
 
 bool optree_same_lane(const struct model *m, uint32_t parent, uint32_t child)

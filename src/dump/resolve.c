@@ -166,12 +166,6 @@ static void stacks_resolve(struct reader *r)
 	}
 }
 
-/* A process is its own client. An execution that an engine hosts has a pid too, the engine's. */
-static bool op_is_process(const struct model_op *o)
-{
-	return o->kind == OP_EXEC && o->pid && (!o->ident_id || o->ident_id == o->client_id);
-}
-
 /* Processes are not lines of their own: each is an exec op with a pid. */
 static int processes_resolve(struct reader *r)
 {
@@ -182,7 +176,7 @@ static int processes_resolve(struct reader *r)
 		const char *colon = strchr(strtab_str(m->strings, o->client_id), ':');
 		uint32_t index;
 
-		if (!op_is_process(o))
+		if (!model_op_is_process(o))
 			continue;
 		if (model_process_add(m, &index) < 0)
 			return -ENOMEM;

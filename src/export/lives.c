@@ -119,5 +119,5 @@ bool lives_op_is_process(const struct model *m, uint32_t op)
 
 	if (o->kind == OP_EXEC_PHASE)
 		o = &m->ops[o->parent];
-	return o->kind == OP_EXEC && o->pid && (!o->ident_id || o->ident_id == o->client_id);
+	return model_op_is_process(o);
 }

@@ -99,6 +99,13 @@ size_t model_event_n(const struct model *m)
 	return m->op_n + m->wait_n + m->link_n + m->span_n - 4;
 }
 
+bool model_op_is_process(const struct model_op *o)
+{
+	if (o->kind != OP_EXEC || !o->pid)
+		return false;
+	return o->ident_id ? o->ident_id == o->client_id : !o->parent;
+}
+
 bool model_has_places(const struct model *m, size_t n)
 {
 	return !m->event_cap || model_event_n(m) + MODEL_GOROUTINE_PLACES * m->goroutine_n + n <= m->event_cap;

@@ -356,6 +356,12 @@ void model_stack_entry_append(struct text *t, const struct model *m, uint32_t st
 /* The frame of entry i; NULL: it is a word of our own. */
 const struct model_frame *model_stack_entry_frame(const struct model *m, uint32_t stack, size_t i);
 
+/*
+ * Is it the op of a process? That is its own client; one that has no name has no op above it either. An execution that an
+ * engine hosts has a pid too, the engine's.
+ */
+bool model_op_is_process(const struct model_op *o);
+
 /* Are there n places in the event cap? */
 bool model_has_places(const struct model *m, size_t n);
 /* Ops, waits, links and spans that the dump will hold. */

@@ -40,14 +40,15 @@ static void check_waker(const struct model *m, const struct model_wait *a, const
 	cr_expect(strcmp(strtab_str(m->strings, comm_id[0]), strtab_str(r->strings, comm_id[1])) == 0);
 }
 
-/* An execution that an engine hosts has the engine's pid, and is no process of its own. */
+/* An execution that an engine hosts has the engine's pid, and is no process of its own; some have no names. */
 Test(read, a_process_is_its_own_client)
 {
 	struct model *m = fixture_read(
-		HEADER(4, "")
+		HEADER(5, "")
 		"{\"e\":\"op\",\"k\":\"exec\",\"id\":1,\"i\":1,\"cl\":1,\"s\":0,\"d\":900,\"pid\":5,\"tid\":5}\n"
 		"{\"e\":\"op\",\"k\":\"call\",\"id\":2,\"cl\":2,\"s\":1,\"d\":800,\"pid\":5,\"tid\":5}\n"
 		"{\"e\":\"op\",\"k\":\"exec\",\"id\":3,\"p\":2,\"i\":3,\"cl\":2,\"s\":2,\"d\":700,\"pid\":5,\"tid\":5}\n"
+		"{\"e\":\"op\",\"k\":\"exec\",\"id\":4,\"p\":2,\"c\":3,\"s\":2,\"d\":700,\"pid\":5,\"tid\":5}\n"
 		"{\"e\":\"thread\",\"pid\":5,\"tid\":6,\"comm\":\"t\",\"begin_ns\":3,\"end_ns\":900}\n", NULL);
 
 	cr_assert(m->process_n == 2);
