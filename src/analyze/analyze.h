@@ -140,6 +140,7 @@ enum analyze_state {
 	ANALYZE_BELOW_MIN,	 /* intervals shorter than --min, blocked and runnable */
 	ANALYZE_LOST,		 /* off the CPU, in intervals that were lost */
 	ANALYZE_UNACCOUNTED,
+	ANALYZE_LEFT_OUT,	 /* off the CPU, in intervals that --only left out */
 	ANALYZE_STATE_MAX,
 };
 struct analyze_piece {
@@ -164,6 +165,7 @@ struct analyze_states {
 	uint64_t ns[WHERE_MAX];
 	uint64_t count[WHERE_MAX]; /* waits */
 	uint64_t lost_ns;  /* of WHERE_UNKNOWN: in intervals that were lost */
+	uint64_t left_out_ns; /* likewise: that --only left out */
 	int64_t gap_ns;	   /* total_ns - their sum: not 0 if the dump contradicts itself */
 };
 int analyze_states(const struct model *m, const struct analyze_filter *f, struct analyze_states *ret); /* 0, -ENOMEM */

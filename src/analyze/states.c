@@ -34,6 +34,7 @@ static int threads_sum(const struct model *m, const struct filter *f, const stru
 			continue;
 		account_thread(m, &lanes, where, i, &a);
 		states_add(s, &a);
+		s->left_out_ns += m->threads[i].has_totals ? m->threads[i].left_out_ns : 0;
 		s->lost_ns += m->threads[i].has_totals ? m->threads[i].lost_ns : 0;
 	}
 	return 0;

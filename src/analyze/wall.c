@@ -75,7 +75,7 @@ static int account_pay(struct wall *w, uint32_t thread)
 {
 	const struct model_thread *t = &w->m->threads[thread];
 	struct purse *purse = &w->purses[thread];
-	uint64_t off_ns = t->blocked_ns + t->runnable_ns;
+	uint64_t off_ns = t->blocked_ns + t->runnable_ns, known_ns = purse->rows_ns + t->left_out_ns;
 	struct analyze_piece piece = { .thread = thread, .comm_id = t->comm_id };
 
 	piece.state = ANALYZE_LOST;
@@ -83,9 +83,14 @@ static int account_pay(struct wall *w, uint32_t thread)
 	piece.ns = t->lost_ns;
 	if (pay(w, &piece) < 0)
 		return -ENOMEM;
+	piece.state = ANALYZE_LEFT_OUT;
+	piece.count = 0;
+	piece.ns = t->left_out_ns;
+	if (pay(w, &piece) < 0)
+		return -ENOMEM;
 	piece.state = t->below_min_n ? ANALYZE_BELOW_MIN : ANALYZE_LOST;
 	piece.count = t->below_min_n;
-	piece.ns = off_ns > purse->rows_ns ? off_ns - purse->rows_ns : 0;
+	piece.ns = off_ns > known_ns ? off_ns - known_ns : 0;
 	if (pay(w, &piece) < 0)
 		return -ENOMEM;
 	purse->oncpu.total_ns = t->oncpu_ns < purse->left_ns ? t->oncpu_ns : purse->left_ns;

@@ -84,6 +84,9 @@ static void row_subtract(struct assemble *a, const struct model_wait *w)
 	row->count--;
 	if (row->parked)
 		return;
+	/* Of a goroutine's on its thread only rows by thread know which that was. */
+	if (row->thread || !a->m->threads[w->thread].goid)
+		a->m->threads[row->thread ? row->thread : w->thread].left_out_ns += blocked_ns + runnable_ns;
 	a->m->integrity.recorded--;
 	a->m->integrity.out_of_scope++;
 }

@@ -417,8 +417,10 @@ static int interval_use(struct assemble *a, const struct wcbpf_interval *e)
 	char comm[WCBPF_COMM_LEN + 1] = { 0 };
 	struct strand *strand;
 	struct stretch x;
-	uint32_t thread;
+	uint32_t thread, own;
 	struct thread_state *s;
+	uint64_t left_out;
+	int r;
 
 	memcpy(comm, e->comm, WCBPF_COMM_LEN);
 	span.comm = comm;
@@ -431,9 +433,14 @@ static int interval_use(struct assemble *a, const struct wcbpf_interval *e)
 		s->block_ns = e->out_ns;
 	x.late = e->flags & WCBPF_IV_EXITING || (late && e->out_ns >= s->death_ns);
 	strand = s->strand;
+	own = thread;
 	if (e->goid && !x.late && assemble_goroutine_blocks(a, e, &x, &strand, &thread) < 0)
 		return -ENOMEM;
-	return assemble_stretch_take(a, strand, thread, &x);
+	left_out = a->m->integrity.out_of_scope;
+	r = assemble_stretch_take(a, strand, thread, &x);
+	if (a->m->integrity.out_of_scope != left_out)
+		a->m->threads[own].left_out_ns += x.blocked_ns + x.runnable_ns;
+	return r;
 }
 
 int assemble_interval(struct assemble *a, const struct wcbpf_interval *e)

@@ -39,6 +39,8 @@ static void state_print(const struct page *p, enum analyze_where w)
 	fprintf(p->f, "   %s", p->r->profile && w == WHERE_UNKNOWN ? "off the CPU, or not sampled" : words_of(s, w));
 	if (w == WHERE_UNKNOWN && s->lost_ns && !p->r->profile)
 		fprintf(p->f, ", of it %s in intervals that were lost", page_time(s->lost_ns).text);
+	if (w == WHERE_UNKNOWN && s->left_out_ns && !p->r->profile)
+		fprintf(p->f, ", of it %s left out by --only", page_time(s->left_out_ns).text);
 	fputc('\n', p->f);
 }
 
@@ -92,6 +94,7 @@ void report_wall_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "runnable_ns", t->runnable_ns);
 	json_kv_uint(j, "blocked_ns", t->blocked_ns);
 	json_kv_uint(j, "lost_ns", t->lost_ns);
+	json_kv_uint_nz(j, "left_out_ns", s->left_out_ns);
 	json_kv_bool(j, "states_are_of_ops", s->of_ops);
 	json_kv_uint(j, "states_total_ns", s->total_ns);
 	report_where_json(j, "states_ns", s->ns);

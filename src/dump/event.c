@@ -335,6 +335,7 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 		.runnable_ns = total_ns(f, F_RUNNABLE_NS),
 		.blocked_ns = total_ns(f, F_BLOCKED_NS),
 		.lost_ns = total_ns(f, F_LOST_NS),
+		.left_out_ns = total_ns(f, F_LEFT_OUT_NS),
 		.interval_n = (uint32_t)fields_number(f, F_INTERVALS),
 		.lost_n = (uint32_t)fields_number(f, F_LOST),
 		.below_min_n = (uint32_t)fields_number(f, F_BELOW_MIN),

@@ -96,6 +96,8 @@ static const struct field_row {
 	[F_CPU_TO] = ADDED("cpu_to", U32),
 	[F_CPUS_ALLOWED] = ADDED("cpus_allowed", U32),
 	[F_AT] = ADDED("at", ARRAY),
+	[F_WAKER_STACK] = ADDED("waker_stack", U32),
+	[F_LEFT_OUT_NS] = ADDED("left_out_ns", I64),
 };
 
 /* hint: where to look first; keys of like lines come in like order. F_MAX if the key is unknown. */

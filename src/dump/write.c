@@ -139,6 +139,7 @@ static void thread_write(struct writer *w, size_t index)
 		json_kv_uint(j, "blocked_ns", t->blocked_ns);
 		json_kv_uint(j, "lost_ns", t->lost_ns);
 	}
+	json_kv_uint_nz(j, "left_out_ns", t->left_out_ns);
 	json_kv_uint_nz(j, "intervals", t->interval_n);
 	json_kv_uint_nz(j, "lost", t->lost_n);
 	json_kv_uint_nz(j, "below_min", t->below_min_n);

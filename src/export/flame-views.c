@@ -281,7 +281,7 @@ static int wall_rest(struct growing *g, uint32_t thread, const struct account *a
 {
 	const struct model_thread *t = &g->m->threads[thread];
 	uint64_t life_ns = (uint64_t)(t->end_ns - t->begin_ns), waits_ns = a->waits_blocked_ns + a->waits_runnable_ns;
-	uint64_t off_ns = t->blocked_ns + t->runnable_ns;
+	uint64_t off_ns = above(t->blocked_ns + t->runnable_ns, t->left_out_ns);
 	uint32_t node = 0;
 
 	if (name_climb(g, FLAME_THREAD, strtab_str(g->m->strings, t->comm_id), &node) < 0)
@@ -290,7 +290,7 @@ static int wall_rest(struct growing *g, uint32_t thread, const struct account *a
 		return piece_add(g, node, "[not accounted]", above(life_ns, waits_ns));
 	if (piece_add(g, node, "[on-cpu, not sampled]", a->sample_n ? 0 : t->oncpu_ns) < 0 ||
 	    piece_add(g, node, t->below_min_n ? "[shorter than --min]" : "[lost]", above(off_ns, waits_ns)) < 0 ||
-	    piece_add(g, node, "[lost]", t->lost_ns) < 0)
+	    piece_add(g, node, "[lost]", t->lost_ns) < 0 || piece_add(g, node, "[left out by --only]", t->left_out_ns) < 0)
 		return -ENOMEM;
 	return 0;
 }

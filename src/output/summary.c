@@ -206,6 +206,7 @@ static void write_thread(struct json *j, const struct model *m, const struct mod
 		json_kv_uint(j, "runnable_ns", t->runnable_ns);
 		json_kv_uint(j, "blocked_ns", t->blocked_ns);
 		json_kv_uint(j, "lost_ns", t->lost_ns);
+		json_kv_uint_nz(j, "left_out_ns", t->left_out_ns);
 		json_kv_int(j, "residual_ns", thread_residual_ns(t));
 		json_kv_uint(j, "intervals", t->interval_n);
 		json_kv_uint(j, "lost_intervals", t->lost_n);
@@ -323,7 +324,7 @@ static void write_wall(struct json *j, const struct output_job *job)
 		[ANALYZE_ONCPU] = "oncpu_sampled_ns", [ANALYZE_ONCPU_UNSAMPLED] = "oncpu_unsampled_ns",
 		[ANALYZE_RUNNABLE] = "runnable_ns",   [ANALYZE_BLOCKED] = "blocked_ns",
 		[ANALYZE_BELOW_MIN] = "below_min_ns", [ANALYZE_LOST] = "lost_ns",
-		[ANALYZE_UNACCOUNTED] = "unaccounted_ns",
+		[ANALYZE_UNACCOUNTED] = "unaccounted_ns", [ANALYZE_LEFT_OUT] = "left_out_ns",
 	};
 	uint64_t sums_ns[ANALYZE_STATE_MAX] = {0};
 	int64_t lifetime_ns = 0;

@@ -23,6 +23,7 @@ const char *wall_leaf(enum analyze_state state)
 		[ANALYZE_BELOW_MIN] = "[shorter than --min]",
 		[ANALYZE_LOST] = "[lost]",
 		[ANALYZE_UNACCOUNTED] = "[unaccounted]",
+		[ANALYZE_LEFT_OUT] = "[left out by --only]",
 	};
 
 	return leaves[state];

@@ -49,7 +49,7 @@ ADDED = {'op': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'exit_status': 'i32',
          'thread': {'pid': 'u32', 'tid': 'u32', 'goid': 'u64', 'parent_goid': 'u64', 'comm': 'word', 'op': 'u64',
                     'clipped': 'clipped', 'begin_ns': 'i64',
                     'end_ns': 'i64', 'oncpu_ns': 'u64', 'runnable_ns': 'u64', 'blocked_ns': 'u64', 'lost_ns': 'u64',
-                    'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32',
+                    'left_out_ns': 'u64', 'intervals': 'u32', 'lost': 'u32', 'below_min': 'u32', 'voluntary': 'u32', 'involuntary': 'u32',
                     'samples': 'u32', 'cpus_allowed': 'u32'},
          'sample': {'pid': 'u32', 'tid': 'u32', 'begin_ns': 'i64', 'thread_name': 'string', 'syscall': 'syscall',
                     'kstack': 'stack', 'ustack': 'stack', 'samples': 'u32', 'at': 'times'}}

@@ -14,7 +14,7 @@ import check_dump
 FOLDED = re.compile(rb'^[^;\n]+(;[^;\n]+)* [0-9]+$')
 WARNING = re.compile(r'^WARNING: (\d+) stack traces lost and could not be displayed\.$', re.M)
 WALL_LEAVES = {'[on-cpu]', '[on-cpu, not sampled]', '[runnable]', '[blocked]', '[shorter than --min]', '[lost]',
-               '[unaccounted]'}
+               '[unaccounted]', '[left out by --only]'}
 MAP_HEAD = re.compile(r'^@offcpu_(kernel|user)\[$')
 # Not bpf_prog_load and the like: another tracer, about to load its programs, is a program as any.
 TRACER_FRAME = re.compile(r'^(bpf_prog_[0-9a-f]{16}|bpf_trace_run\d|__bpf_trace_|__traceiter_|trace_call_bpf)')

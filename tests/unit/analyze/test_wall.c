@@ -84,6 +84,18 @@ Test(wall, a_thread_closes)
 		{ t, ANALYZE_RUNNABLE, 10, 1, 5, 0 });
 }
 
+/* What --only left out is neither lost nor shorter than --min. */
+Test(wall, what_was_left_out)
+{
+	_cleanup_(model_freep) struct model *m = empty();
+	uint32_t t = add_thread(m, (struct model_thread){ .end_ns = 100, .oncpu_ns = 10, .blocked_ns = 80, .runnable_ns = 10,
+							  .left_out_ns = 55, .below_min_n = 1, .has_totals = true });
+
+	add_row(m, t, 1, 31, 0);
+	WALL_IS(m, { t, ANALYZE_LEFT_OUT, 55, 0, 0, 0 }, { t, ANALYZE_BLOCKED, 31, 1, 1, 0 },
+		{ t, ANALYZE_ONCPU_UNSAMPLED, 10, 0, 0, 0 }, { t, ANALYZE_BELOW_MIN, 4, 1, 0, 0 });
+}
+
 Test(wall, what_is_not_known_has_a_name)
 {
 	_cleanup_(model_freep) struct model *m = empty();

@@ -57,6 +57,19 @@ static void two_sessions(void)
 	rig_finish(&rig, MS(100));
 }
 
+/* It is told by the threads that left the CPU, also of what a goroutine did on them. */
+static uint64_t left_out_ns(void)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < rig.m->thread_n; i++) {
+		cr_expect(!rig.m->threads[i].left_out_ns || rig.m->threads[i].tid == 100);
+		cr_expect(!rig.m->threads[i].goid || !rig.m->threads[i].left_out_ns);
+		sum_ns += rig.m->threads[i].left_out_ns;
+	}
+	return sum_ns;
+}
+
 Test(scope, by_ident)
 {
 	scoped("session_phase:serve:two");
@@ -69,6 +82,7 @@ Test(scope, by_ident)
 		cr_expect_eq(rig.m->threads[rig.m->waits[i].thread].goid, 8);
 	cr_expect_eq(entry_of(&rig, 7), 0);
 	cr_expect(rig.m->integrity.recorded == 1 && rig.m->integrity.out_of_scope == 2);
+	cr_expect_eq(left_out_ns(), 2 * 1000000, "of a millisecond each");
 	cr_expect_eq(rig.m->integrity.unmatched_exits, 0);
 	cr_expect(model_is_complete(rig.m));
 }
@@ -177,6 +191,7 @@ Test(scope, names_that_come_late)
 	cr_expect_eq(ops_of_class(&rig, "a::b::call"), 1);
 	cr_expect_eq(rig.m->wait_n - 1, 2);
 	cr_expect(rig.m->integrity.recorded == 2 && rig.m->integrity.out_of_scope == 4);
+	cr_expect_eq(left_out_ns(), 4 * 1000000);
 	for (uint32_t i = 1; i < rig.m->op_n; i++)
 		cr_expect(rig.m->ops[i].id == i && rig.m->ops[i].parent < rig.m->op_n && rig.m->ops[i].parent != i);
 	for (size_t i = 1; i < rig.m->wait_n; i++)

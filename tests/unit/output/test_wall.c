@@ -108,6 +108,7 @@ Test(output_wall, summary)
 	expect_int(s, "wall.below_min_ns", 250000);
 	expect_int(s, "wall.lost_ns", 300000);
 	expect_int(s, "wall.unaccounted_ns", 2000000);
+	expect_int(s, "wall.left_out_ns", 0);
 	expect_int(s, "sampling.hz", 99);
 	expect_int(s, "sampling.hz_asked", 20000);
 	expect_int(s, "sampling.samples", 6);
