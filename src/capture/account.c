@@ -2,6 +2,7 @@
 /* What a recording has lost, and what is worth saying of it: numbers of the programs and the tables. */
 #include <stdio.h>
 
+#include "capture/probing.h"
 #include "capture/programs.h"
 #include "capture/reread.h"
 #include "capture/skeletons.h"
@@ -35,6 +36,19 @@ static void integrity_fill(struct capture *c)
 	i->lost_go_events += n[WCBPF_CNT_LOST_GO_EVENTS];
 	i->lost_goroutines = n[WCBPF_CNT_GOROUTINES_FULL];
 	i->mismatched_kernel_stacks = n[WCBPF_CNT_SKELETON_WRONG];
+}
+
+/* Each was told when it happened; here it counts. */
+static void detached_count(struct capture *c)
+{
+	const struct probing_point *all;
+	size_t n = 0;
+
+	if (!c->probing)
+		return;
+	all = probing_points(c->probing, &n);
+	for (size_t i = 0; i < n; i++)
+		c->model->integrity.detached_probes += all[i].detached_ns != 0;
 }
 
 /* Which CPU lost what: a line for each that did. */
@@ -122,6 +136,7 @@ void account_names(struct capture *c)
 void account_close(struct capture *c)
 {
 	integrity_fill(c);
+	detached_count(c);
 	losses_by_cpu(c);
 	tables_tell(c);
 	skeletons_tell(c);

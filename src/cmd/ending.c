@@ -58,6 +58,13 @@ static void integrity_print(const struct ending *e)
 		{i->lost_lifecycle, "start(s) or end(s) of threads lost"},
 		{i->lost_recursion, "run(s) skipped by the kernel"},
 		{i->lost_samples + i->failed_sample_stacks, "sample(s) lost or without stack"},
+		{i->lost_futex_results + i->lost_resources + i->lost_mappings, "detail(s) lost"},
+		{i->unbalanced, "switch(es) not seen"},
+		{i->lost_ops, "hit(s) of choke points lost"},
+		{i->lost_go_events, "event(s) of goroutines lost"},
+		{i->lost_goroutines, "goroutine(s) not followed"},
+		{i->detached_probes, "probe(s) detached (--max-overhead)"},
+		{i->lost_waker_stacks, "stack(s) of wakers lost"},
 	};
 	for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++)
 		if (losses[k].n)

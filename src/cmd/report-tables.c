@@ -36,6 +36,8 @@ static const struct loss_row {
 	LOSS(lost_ops, "hit(s) of choke points: ops may be missing, nested wrongly or end too late"),
 	LOSS(lost_go_events, "event(s) of goroutines"),
 	LOSS(lost_goroutines, "goroutine(s) could not be followed"),
+	LOSS(detached_probes, "probe(s) detached for what they cost: later calls are missing"),
+	LOSS(lost_waker_stacks, "stack(s) of wakers"),
 };
 _Static_assert(sizeof(losses) / sizeof(losses[0]) <= REPORT_LOSSES_MAX, "callers have room for all");
 

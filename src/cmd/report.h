@@ -181,7 +181,7 @@ struct report_loss {
 	const char *key, *words;
 	uint64_t n;
 };
-enum { REPORT_LOSSES_MAX = 20 };
+enum { REPORT_LOSSES_MAX = 24 };
 size_t report_losses(const struct model *m, struct report_loss ret[REPORT_LOSSES_MAX]);
 bool report_is_complete(const struct report *r);
 

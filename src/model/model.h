@@ -256,6 +256,8 @@ struct model_integrity {
 	uint64_t unwound_ops;	   /* closed without an exit */
 	uint64_t lost_go_events;   /* births, waits and deaths of goroutines */
 	uint64_t lost_goroutines;  /* that could not be followed */
+	uint64_t detached_probes;  /* points that cost more than they may: what came after that is not in ops */
+	uint64_t lost_waker_stacks; /* waits whose waker's stack was taken, and its body lost */
 };
 
 struct model {

@@ -61,6 +61,8 @@ static const struct counter counters[] = {
 	COUNTER(unwound_ops, PLAIN, NULL),
 	COUNTER(lost_go_events, OTHER, "event(s) of goroutines lost"),
 	COUNTER(lost_goroutines, OTHER, "goroutine(s) could not be followed: table full"),
+	COUNTER(detached_probes, OTHER, "probe(s) detached for what they cost (--max-overhead): later calls are missing"),
+	COUNTER(lost_waker_stacks, OTHER, "stack(s) of wakers lost"),
 };
 
 enum { COUNTER_N = sizeof(counters) / sizeof(counters[0]) };

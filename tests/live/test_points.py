@@ -143,6 +143,10 @@ def test_budget(live):
     check(told and told[0]['name'] == 'probed_work' and told[0]['at_ns'] == point['detached_ns'], 'the dump says %s', told)
     check(any('was detached' in x for x in rec.summary['choke_points']['caveats']), 'no caveat')
     check('was detached' in rec.diagnostics and 'was detached' in rec.err, 'not said: %s', rec.diagnostics)
+    counted = [x['detached_probes'] for x in (rec.summary['capture_integrity'], rec.header['wcbpf']['integrity'])]
+    check(counted == [1, 1] and rec.summary['capture_integrity']['status'] == 'partial', 'the verdict: %s', counted)
+    check('1 probe(s) detached' in rec.summary['caveat_message'], 'the caveat: %s', rec.summary['caveat_message'])
+    check('PARTIAL: 1 probe(s) detached' in rec.err, 'at the end: %s', rec.err)
     live.figure('detached after %.0f ms and %d calls', point['detached_ns'] / 1e6, point['entries'])
 
 

@@ -249,6 +249,8 @@ Test(model, tells_losses_from_facts)
 		ROW(unwound_ops, false, false),
 		ROW(lost_go_events, true, false),
 		ROW(lost_goroutines, true, false),
+		ROW(detached_probes, true, false),
+		ROW(lost_waker_stacks, true, false),
 #undef ROW
 	};
 	_cleanup_(model_freep) struct model *m = NULL;
