@@ -355,6 +355,14 @@ int model_stack_set(struct model *m, uint32_t stack, const char *ended, const st
 }
 
 /* Each interval once, however much of it was lost. Counters read from a file need not fit each other. */
+void model_integrity_balance(struct model_integrity *i)
+{
+	uint64_t told = i->recorded + i->below_min + i->out_of_scope + i->lost_ring_full + i->lost_unprocessed + i->lost_clock_back;
+
+	if (i->attempted > told)
+		i->lost_unprocessed += i->attempted - told;
+}
+
 uint64_t model_lost_stack_traces(const struct model *m)
 {
 	const struct model_integrity *i = &m->integrity;

@@ -369,6 +369,11 @@ bool model_op_is_process(const struct model_op *o);
 bool model_has_places(const struct model *m, size_t n);
 /* Ops, waits, links and spans that the dump will hold. */
 size_t model_event_n(const struct model *m);
+/*
+ * Once all counters are there: intervals that were measured and are in none of them are lost, whatever became of them.
+ * So the parts of `attempted` sum to it, and no recording is complete that is not.
+ */
+void model_integrity_balance(struct model_integrity *i);
 /* Intervals whose record or stack was lost: the N of the lane's WARNING line. */
 uint64_t model_lost_stack_traces(const struct model *m);
 /* True if nothing at all was lost. below_min, truncated stacks and unmatched wakes are no loss. */

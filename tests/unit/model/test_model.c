@@ -265,3 +265,21 @@ Test(model, tells_losses_from_facts)
 		cr_expect_eq(model_lost_stack_traces(m), rows[i].is_stack_trace ? 2 : 0, "row %zu", i);
 	}
 }
+
+/* "1,410 of 2,421 recorded", and nothing lost, is no verdict. */
+Test(model, what_was_measured_is_somewhere)
+{
+	_cleanup_(model_freep) struct model *m = NULL;
+
+	cr_assert_eq(model_new(&m), 0);
+	m->integrity = (struct model_integrity){ .attempted = 100, .recorded = 60, .below_min = 20, .out_of_scope = 10,
+						 .lost_ring_full = 4, .lost_unprocessed = 1, .lost_clock_back = 2 };
+	model_integrity_balance(&m->integrity);
+	cr_expect_eq(m->integrity.lost_unprocessed, 4);
+	m->integrity = (struct model_integrity){ .attempted = 100, .recorded = 70, .below_min = 20, .out_of_scope = 10 };
+	model_integrity_balance(&m->integrity);
+	cr_expect(!m->integrity.lost_unprocessed && model_is_complete(m));
+	m->integrity.recorded = 69;
+	model_integrity_balance(&m->integrity);
+	cr_expect(m->integrity.lost_unprocessed == 1 && !model_is_complete(m));
+}
