@@ -359,6 +359,13 @@ static uint32_t waker_of(struct go_runtime *go, uint64_t goid)
 	return is_living(value) ? living(value)->strand.thread : (uint32_t)(value >> 1);
 }
 
+/* From its go statement to its first run: like a thread's from its fork, with who made it. */
+static bool is_birth(const struct goroutine *g, const struct wcbpf_go_interval *e)
+{
+	return g->born && e->park_ns == g->begin_ns && e->flags & WCBPF_GO_RUNNABLE_ONLY &&
+	       e->flags & WCBPF_GO_WAKER_KNOWN && e->waker_goid;
+}
+
 static void stretch_waker(struct go_runtime *go, const struct wcbpf_go_interval *e, const char *reason,
 			  struct stretch *x)
 {
@@ -414,6 +421,11 @@ static int stretch_of(struct assemble *a, struct go_runtime *go, struct goroutin
 		x.key.state = TASK_INTERRUPTIBLE;
 	}
 	stretch_waker(go, e, reason, &x);
+	if (is_birth(g, e)) {
+		x.wake_ns = x.start_ns;
+		x.waker = waker_of(go, e->waker_goid);
+		x.ctx = x.waker ? WAKER_TASK : WAKER_NONE;
+	}
 	if (assemble_stack_index(a, STACK_USER, e->ustack_id, &x.key.ustack) < 0 ||
 	    (!runnable && ident_of(a, g->strand.process, e, reason, &x.ident) < 0))
 		return -ENOMEM;

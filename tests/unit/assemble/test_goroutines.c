@@ -80,6 +80,32 @@ Test(goroutines, a_life)
 	cr_expect_eq(rig.m->integrity.recorded, 0, "no thread left the CPU");
 }
 
+/* Like a thread's from its fork to its first run: it is somebody's doing. Who merely gave way was not woken. */
+Test(goroutines, who_began_it)
+{
+	GO_WAIT(&rig, 6, MS(0), 0, US(500), .reason = R_SELECT, .flags = WCBPF_GO_WAKE_UNSEEN);
+	go_birth(&rig, MS(1), 100, 6, 7, PC_SERVE);
+	GO_WAIT(&rig, 7, MS(1), MS(1), US(1500), .flags = WCBPF_GO_RUNNABLE_ONLY | WCBPF_GO_WAKER_KNOWN, .waker_goid = 6,
+		.waker_tid = 100, .waker_ctx = WCBPF_WAKER_TASK);
+	GO_WAIT(&rig, 7, MS(2), MS(2), MS(3), .flags = WCBPF_GO_RUNNABLE_ONLY);
+	GO_WAIT(&rig, 7, MS(4), MS(4), MS(5), .flags = WCBPF_GO_RUNNABLE_ONLY | WCBPF_GO_WAKER_KNOWN, .waker_goid = 6,
+		.waker_tid = 100, .waker_ctx = WCBPF_WAKER_TASK);
+	rig_finish(&rig, MS(10));
+	cr_assert_eq(rig.m->wait_n - 1, 4);
+	for (size_t i = 1; i < rig.m->wait_n; i++) {
+		const struct model_wait *w = &rig.m->waits[i];
+		bool first = w->start_ns == 1000000;
+
+		if (w->thread != entry_of(&rig, 7))
+			continue;
+		cr_expect_eq(rig.m->rows[w->row].reason, REASON_CPU);
+		cr_expect(!w->blocked_ns && w->runnable_ns);
+		cr_expect_eq(w->waker, first ? entry_of(&rig, 6) : 0, "wait %zu", i);
+		cr_expect_eq(w->ctx, first ? WAKER_TASK : WAKER_NONE);
+		cr_expect_eq(w->wake_ns, first ? w->start_ns : -1);
+	}
+}
+
 Test(goroutines, reasons_by_gos_words)
 {
 	static const struct {
