@@ -10,6 +10,7 @@ const volatile bool cfg_inherit;
 const volatile bool cfg_hold; /* record: the seeded thread counts from its exec on, not from the launcher's gate */
 const volatile __s32 cfg_restart_syscall; /* the number of restart_syscall(2) */
 const volatile __u32 cfg_ustack;   /* enum wcbpf_ustack */
+const volatile bool cfg_waker_stacks;
 const volatile __u32 cfg_copies_max; /* stacks copied a CPU and COPY_PERIOD_NS */
 const volatile bool cfg_has_prev_state; /* sched_switch's fourth argument, 5.18+ */
 const volatile __s64 cfg_preempt_count_distance; /* from a CPU's run queue to its preempt count; 0: unknown */

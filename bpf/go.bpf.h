@@ -122,7 +122,7 @@ static __always_inline void go_interval_fill(struct wcbpf_go_interval *e, const 
 	e->resource = s->resource;
 	e->ustack_id = s->ustack_id;
 	e->waker_goid = s->waker_goid;
-	e->waker_ustack_id = 0;
+	e->waker_ustack_id = s->waker_ustack_id;
 	e->tid = 0;
 	e->tgid = s->tgid;
 	e->park_tid = s->tid;
@@ -156,7 +156,7 @@ static __always_inline void goroutine_stop(struct goroutine *s, const struct thr
 {
 	s->since_ns = now;
 	s->wake_ns = phase == GOROUTINE_RUNNABLE ? now : 0;
-	s->resource = s->ustack_id = s->waker_goid = 0;
+	s->resource = s->ustack_id = s->waker_goid = s->waker_ustack_id = 0;
 	s->tid = t->tid;
 	s->kernel_tid = bpf_get_current_pid_tgid();
 	s->waker_tid = 0;
@@ -214,6 +214,7 @@ __noinline int go_wake(__u32 layout, __u64 g, __u64 running_g, __u32 ctx)
 	s->waker_goid = waker;
 	s->waker_tid = t->tid;
 	s->waker_ctx = WCBPF_WAKER_TASK;
+	s->waker_ustack_id = t->park_ustack_id;
 	return 0;
 }
 
@@ -338,6 +339,12 @@ static __always_inline void go_netready(const struct wcbpf_go_layout *l, __u32 l
 		if (s && s->phase == GOROUTINE_PARKED && s->resource == desc + at)
 			go_wake(layout, g, running_g, WCBPF_WAKER_NET);
 	}
+}
+
+/* Of the many changes of a status only that which wakes. */
+static __always_inline bool go_takes_stack(__u8 kind, __u32 from, __u32 to)
+{
+	return kind != WCBPF_SITE_GO_STATUS || (from == GO_WAITING && to == GO_RUNNABLE);
 }
 
 /* A hit in the runtime: g is the thread's, the rest the function's arguments. A function for the verifier. */

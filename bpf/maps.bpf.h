@@ -19,7 +19,7 @@ struct thread {
 	__u64 exec_ns; /* the kernel's run time of the thread (se.sum_exec_runtime) when it last left the CPU */
 	__u64 goid; /* the goroutine it runs, 0: none or not known */
 	__u64 out_goid; /* when it left the CPU */
-	__u64 park_ustack_id; /* of that goroutine, which is about to park */
+	__u64 park_ustack_id; /* of that goroutine, which is about to park or wakes another */
 	/* the off-CPU interval under way */
 	__u64 out_ns;
 	__u64 kstack_id; /* walked at switch-out: with raw_tp, or see leaving_walk_due(); else 0 */
@@ -46,6 +46,7 @@ struct thread {
 	__u32 waker_tid, waker_tgid;
 	__u32 waker_irq;
 	__u32 waker_ctx;
+	__u64 waker_ustack_id;
 	__u32 wake_signal; /* WCBPF_IV_SIGNAL, WCBPF_IV_KILLED: it was a signal that woke */
 	char waker_comm[WCBPF_COMM_LEN];
 	/* identity and counts */
@@ -361,7 +362,7 @@ struct goroutine {
 	__u64 since_ns; /* in this phase */
 	__u64 wake_ns;
 	__u64 resource, ustack_id;
-	__u64 waker_goid;
+	__u64 waker_goid, waker_ustack_id;
 	__u32 tid, tgid, waker_tid; /* as the user sees them; tid: that ran it last */
 	__u32 kernel_tid;	    /* likewise, kernel-wide */
 	__u32 flags;		    /* WCBPF_GO_* */

@@ -188,9 +188,11 @@ static __always_inline void interval_fill(struct wcbpf_interval *e, const struct
 		e->waker_tgid = t->waker_tgid;
 		e->waker_irq = t->waker_irq;
 		e->waker_ctx = t->waker_ctx;
+		e->waker_ustack_id = t->waker_ustack_id;
 		__builtin_memcpy(e->waker_comm, t->waker_comm, sizeof(e->waker_comm));
 	} else {
 		e->waker_tid = e->waker_tgid = e->waker_irq = 0;
+		e->waker_ustack_id = 0;
 		e->waker_ctx = WCBPF_WAKER_UNKNOWN;
 		__builtin_memset(e->waker_comm, 0, sizeof(e->waker_comm));
 	}

@@ -230,7 +230,7 @@ static __always_inline void go_emit(const struct regs *r, struct thread *t, cons
 	int slot;
 
 	t->park_ustack_id = 0;
-	if (site->flags & WCBPF_SITE_STACK) {
+	if (site->flags & WCBPF_SITE_STACK && go_takes_stack(site->kind, REGS_GO_ARG(r, 1), REGS_GO_ARG(r, 2))) {
 		slot = slot_claim(atomic);
 		t->park_ustack_id = site_stack(slot, r, t, now);
 		slot_release(slot, atomic);

@@ -8,7 +8,7 @@
  */
 #include "compat.bpf.h"
 #include "filter.bpf.h"
-
+#include "userstack.bpf.h"
 
 enum { SOFTIRQ_HI, SOFTIRQ_TIMER, SOFTIRQ_NET_TX, SOFTIRQ_NET_RX, SOFTIRQ_BLOCK, SOFTIRQ_IRQ_POLL, SOFTIRQ_TASKLET,
        SOFTIRQ_SCHED, SOFTIRQ_HRTIMER, SOFTIRQ_RCU };
@@ -107,6 +107,30 @@ static __always_inline __u32 signal_flags(struct task_struct *task, const bool b
 }
 
 /*
+ * The user stack of the current task, which wakes t. It costs the waker as much as a switch-out's, so it is taken of
+ * traced wakers alone, and for waits that will be told. Interrupts are off, as at a switch, but for a thread that
+ * wakes itself before it has slept: that one is no waker. One that is ending has its memory until it has told its joiner.
+ */
+static __always_inline __u64 waker_stack_take(const struct thread *t, __u64 now)
+{
+	struct task_struct *current = (struct task_struct *)bpf_get_current_task();
+	struct scratch *s = scratch_get(SCRATCH_SCHED);
+	struct thread *waker;
+	__u64 id;
+
+	if (t->waker_ctx != WCBPF_WAKER_TASK || t->phase != PHASE_OFF || !t->state || now - t->out_ns < cfg_min_ns)
+		return 0;
+	waker = thread_of(current, bpf_get_current_pid_tgid());
+	if (!waker || waker == t || waker->held || waker->kthread || !s || !BPF_CORE_READ(current, mm) ||
+	    waker->exec_id != compat_current_exec_id() || !compat_current_user_regs(&s->regs))
+		return 0;
+	id = stack_user_read(s, SCRATCH_SCHED, waker, now);
+	if (id)
+		stack_send(&s->stack, &waker->ustack_sent);
+	return id;
+}
+
+/*
  * A wake may come before the switch-out it belongs to, so nothing is decided
  * here: the last wake seen when the thread runs again is the one.
  */
@@ -119,6 +143,7 @@ static __always_inline void on_wake(struct task_struct *task, const bool btf)
 		return;
 	waker_note(t, btf);
 	t->wake_signal = signal_flags(task, btf);
+	t->waker_ustack_id = cfg_waker_stacks && cfg_ustack ? waker_stack_take(t, now) : 0;
 	t->wake_ns = now;
 }
 

@@ -84,6 +84,7 @@ struct wcbpf_interval {
 	__u64 kstack_id;   /* id of a WCBPF_EV_STACK, 0: none */
 	__u64 ustack_id;   /* likewise */
 	__u64 resource_id; /* id of a WCBPF_EV_RESOURCE, 0: none */
+	__u64 waker_ustack_id; /* user stack of waker_tid at the wake, 0: none */
 	__u64 goid;	   /* the goroutine that the thread ran when it left the CPU, 0: none or not known */
 	__u64 args[6];	   /* the system call's arguments, meaningless if syscall < 0; futex_waitv: args[4] and
 			    * args[5] are flags and address of its first futex, 0 if that can't be read */
@@ -495,7 +496,7 @@ struct wcbpf_fetch {
 };
 
 enum wcbpf_site_flags {
-	WCBPF_SITE_STACK = 1 << 0, /* take the user stack */
+	WCBPF_SITE_STACK = 1 << 0, /* take the user stack; GO_STATUS: if it is a wake */
 	WCBPF_SITE_STEPPED = 1 << 1, /* the kernel single-steps its instruction: its hits are counted apart */
 	/*
 	 * A hit counts only if the flags meet `condition`: a conditional jump out of the function is an exit if it is taken; at
@@ -724,7 +725,7 @@ struct wcbpf_rt {
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct wcbpf_head) == 16, "wire layout");
-_Static_assert(sizeof(struct wcbpf_interval) == 200, "wire layout");
+_Static_assert(sizeof(struct wcbpf_interval) == 208, "wire layout");
 _Static_assert(sizeof(struct wcbpf_stack) == 56 + 8 * (WCBPF_REGS_MAX + WCBPF_STACK_DEPTH_MAX) + WCBPF_STACK_COPY_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_skeleton) == 16 + 10 * WCBPF_SKELETON_SLOTS_MAX, "wire layout");
 _Static_assert(sizeof(struct wcbpf_skeleton_key) == 24, "wire layout");

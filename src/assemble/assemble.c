@@ -450,6 +450,8 @@ static int rows_finish(struct assemble *a)
 		m->integrity.lost_stack_bodies += row->count;
 		m->integrity.repeated_stack_losses += a->rows[i].failed_n;
 	}
+	for (size_t i = 1; i < m->wait_n; i++)
+		m->integrity.lost_waker_stacks += m->waits[i].waker_stack && !m->stacks[m->waits[i].waker_stack].resolved;
 	return 0;
 }
 

@@ -427,6 +427,7 @@ static int stretch_of(struct assemble *a, struct go_runtime *go, struct goroutin
 		x.ctx = x.waker ? WAKER_TASK : WAKER_NONE;
 	}
 	if (assemble_stack_index(a, STACK_USER, e->ustack_id, &x.key.ustack) < 0 ||
+	    (x.ctx == WAKER_TASK && assemble_stack_index(a, STACK_USER, e->waker_ustack_id, &x.waker_stack) < 0) ||
 	    (!runnable && ident_of(a, g->strand.process, e, reason, &x.ident) < 0))
 		return -ENOMEM;
 	*ret = x;

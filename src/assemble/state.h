@@ -44,6 +44,7 @@ struct pending_wait {
 	int64_t timeout_ns; /* -1: none */
 	uint32_t waker;	     /* thread, 0: none or not of the recording: then these say who */
 	uint32_t waker_pid, waker_tid;
+	uint32_t waker_stack; /* stack index, 0: none */
 	struct model_wait_words words;
 	uint32_t seq;	     /* of the last interval */
 	uint16_t cpu_from;   /* of the first */

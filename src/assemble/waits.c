@@ -162,6 +162,7 @@ void assemble_pending_add(struct pending_wait *w, const struct stretch *x, uint3
 		w->waker = x->waker;
 		w->waker_pid = x->waker_pid;
 		w->waker_tid = x->waker_tid;
+		w->waker_stack = x->waker_stack;
 		memcpy(w->waker_comm, x->waker_comm, sizeof(w->waker_comm));
 		w->ctx = x->ctx;
 		w->outcome = x->outcome;
@@ -228,6 +229,7 @@ int assemble_wait_emit(struct assemble *a, uint32_t thread, const struct pending
 		.thread = thread,
 		.waker = w->waker,
 		.outside_waker = outside,
+		.waker_stack = w->waker_stack,
 		.word = words.word,
 		.word_kind = words.word_kind,
 		.owner_unknown = w->owner_unknown,
@@ -402,6 +404,8 @@ static int stretch_of(struct assemble *a, uint32_t thread, const struct wcbpf_in
 	x.ustack_failed = (e->flags & WCBPF_IV_USTACK_FAILED) && user;
 	x.last = e->flags & (WCBPF_IV_EXITED | WCBPF_IV_OPEN_AT_END);
 	stretch_waker(a, e, &x);
+	if (is_woken_by_task(e) && assemble_stack_index(a, STACK_USER, e->waker_ustack_id, &x.waker_stack) < 0)
+		return -ENOMEM;
 	*ret = x;
 	return 0;
 }

@@ -18,7 +18,7 @@ struct stretch {
 	struct row_key key;
 	int64_t timeout_ns;
 	uint32_t resource, ident;
-	uint32_t waker, waker_pid, waker_tid; /* as in struct pending_wait */
+	uint32_t waker, waker_pid, waker_tid, waker_stack; /* as in struct pending_wait */
 	struct model_wait_words words;
 	uint32_t seq;
 	int32_t syscall;

@@ -35,6 +35,7 @@ struct capture_options {
 	bool symbols;	     /* false: --no-symbols */
 	enum capture_kernel_stacks kernel_stacks;
 	enum wcbpf_ustack user_stacks;
+	bool waker_stacks;   /* user stacks of who wakes */
 	bool copies;	     /* what the tables don't know is copied and unwound here, within a budget */
 	uint32_t sample_hz;  /* how often a CPU's running thread is looked at; 0: never */
 	const struct probe_set *probes; /* choke points; NULL: none */

@@ -195,7 +195,8 @@ int choke_open(struct capture *c)
 	struct site_fds fds;
 	struct probing_options o = { .set = c->options.probes, .fds = &fds, .maps = c->maps,
 				     .stacks = c->options.user_stacks != WCBPF_USTACK_NONE,
-				     .inherit = c->options.inherit, .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
+				     .waker_stacks = c->options.waker_stacks, .inherit = c->options.inherit,
+				     .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
 				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go, .go_off = on_go_off,
 				     .tell = on_tell, .arg = c };
 	int err;

@@ -300,6 +300,8 @@ static int interval_take(struct capture *c, const struct wcbpf_head *e)
 	if (interval.flags & WCBPF_IV_BEGAN_BEFORE)
 		owners_fill(c->owners, &interval);
 	err = resolve_use(c->resolve, interval.out_ns, &interval.ustack_id);
+	if (!err)
+		err = resolve_use(c->resolve, interval.wake_ns, &interval.waker_ustack_id);
 	if (err)
 		return err;
 	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;

@@ -94,6 +94,14 @@ static bool is_stepped(const struct probing *p, const struct probe_site *s)
 	return s->step == OBJFILE_STEP_SINGLE;
 }
 
+/* Those who wake do it on the thread's own stack, from which there is no way back to theirs before Go 1.21. */
+static bool takes_stack(const struct probing *p, const struct probed_file *file, uint8_t kind)
+{
+	if (kind == WCBPF_SITE_GO_READY || kind == WCBPF_SITE_GO_STATUS)
+		return p->o.waker_stacks && file->plan->layout.parent_goid;
+	return kind == WCBPF_SITE_GO_PARK;
+}
+
 int site_write(struct probing *p, const struct probed_file *file, size_t i, uint32_t generation)
 {
 	const struct probe_site *s = &file->plan->sites[i];
@@ -105,7 +113,7 @@ int site_write(struct probing *p, const struct probed_file *file, size_t i, uint
 	w.layout = file->go ? file->layout : 0;
 	if (is_stepped(p, s))
 		w.flags |= WCBPF_SITE_STEPPED;
-	if (w.kind == WCBPF_SITE_GO_PARK && p->park_stacks)
+	if (p->park_stacks && takes_stack(p, file, w.kind))
 		w.flags |= WCBPF_SITE_STACK;
 	if (!p->o.stacks)
 		w.flags &= ~WCBPF_SITE_STACK;

@@ -28,6 +28,7 @@ struct probing_options {
 	enum site_how how;
 	const struct proc_maps *maps;
 	bool stacks;	     /* user stacks are taken: of goroutines that park, too */
+	bool waker_stacks;   /* and of those that wake others */
 	bool inherit;	     /* children are traced, too */
 	bool all;	     /* everything on this host is traced */
 	double overhead_max; /* of a CPU; 0: no limit */

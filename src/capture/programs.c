@@ -123,6 +123,7 @@ static int knobs_set(struct wcbpf_bpf *skel, const struct capture_options *o, co
 	skel->rodata->cfg_hold = o->hold_until_exec;
 	skel->rodata->cfg_restart_syscall = SYS_restart_syscall;
 	skel->rodata->cfg_ustack = o->user_stacks;
+	skel->rodata->cfg_waker_stacks = o->waker_stacks;
 	skel->rodata->cfg_copies_max = o->user_stacks == WCBPF_USTACK_COPY ? UINT32_MAX : o->copies ? COPIES_MAX : 0;
 	skel->rodata->cfg_has_prev_state = f->switch_has_prev_state;
 	skel->rodata->cfg_preempt_count_distance = f->preempt_count_distance;

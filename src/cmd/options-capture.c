@@ -196,6 +196,13 @@ static int set_kernel_stacks(void *config, const char *value, char **ret_why)
 	return options_refuse(ret_why, "--kernel-stacks %s: there are auto, walk and check", value);
 }
 
+static int set_waker_stacks(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->waker_stacks = true;
+	return 0;
+}
+
 static int set_no_inherit(void *config, const char *value, char **ret_why)
 {
 	(void)value, (void)ret_why;
@@ -330,6 +337,7 @@ const struct option_row options_capture_rows[] = {
 	 "how user stacks are taken (default auto: .eh_frame)", set_call_graph},
 	{0, "kernel-stacks", "HOW", "auto|walk|check",
 	 "how kernel stacks are taken (default auto: recognized)", set_kernel_stacks},
+	{0, "waker-stacks", NULL, NULL, "take the user stacks of those who end others' waits, too", set_waker_stacks},
 	{0, "probes", "NAME|FILE", NULL, "a profile of choke points: its functions become ops", set_probes},
 	{'e', NULL, "PROBE", NULL, "one more: '[FILE:]SYMBOL [KEY=VALUE...]'", set_probe},
 	{0, "max-overhead", "PERCENT", NULL, "most of a CPU that probes may take (default 5%)", set_max_overhead},

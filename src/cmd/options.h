@@ -79,6 +79,7 @@ struct capture_config {
 	bool has_sample_hz;	  /* -F was given */
 	enum capture_kernel_stacks kernel_stacks;
 	enum wcbpf_ustack user_stacks;
+	bool waker_stacks;
 	bool copies;		  /* --call-graph auto: copied stacks where tables are missing */
 	bool call_graph_dwarf;	  /* given as dwarf, which elsewhere means copied stacks */
 	bool inherit, keep_args, symbols, gzip, strict;

@@ -196,6 +196,7 @@ static int recording_begin(struct session *s)
 		.kernel_stacks = c->kernel_stacks,
 		.user_stacks = c->user_stacks,
 		.copies = c->copies,
+		.waker_stacks = c->waker_stacks,
 		.probes = c->probes && !probe_set_is_empty(c->probes) ? c->probes : NULL,
 		.overhead_max = c->overhead_max,
 		.only = c->only,

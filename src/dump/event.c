@@ -207,6 +207,7 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
 	x.cpu_from = cpu_read(f, F_CPU_FROM);
 	x.cpu_to = cpu_read(f, F_CPU_TO);
+	x.waker_stack = (uint32_t)fields_number(f, F_WAKER_STACK); /* an id of the dump until all is read */
 	if (model_wait_words_set(r->m, &x, &words) < 0 ||
 	    VEC_RESERVE(r->wait_refs, r->wait_ref_cap, r->m->wait_n + 1) < 0 || model_wait_add(r->m, &index) < 0)
 		return -ENOMEM;

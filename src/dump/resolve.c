@@ -160,6 +160,8 @@ static void stacks_resolve(struct reader *r)
 		r->m->samples[i].kstack = ids_find(&r->stack_ids, r->m->samples[i].kstack);
 		r->m->samples[i].ustack = ids_find(&r->stack_ids, r->m->samples[i].ustack);
 	}
+	for (size_t i = 1; i < r->m->wait_n; i++)
+		r->m->waits[i].waker_stack = ids_find(&r->stack_ids, r->m->waits[i].waker_stack);
 	for (size_t i = 0; i < r->rows.n; i++) {
 		r->rows.items[i].kstack = ids_find(&r->stack_ids, r->rows.items[i].kstack);
 		r->rows.items[i].ustack = ids_find(&r->stack_ids, r->rows.items[i].ustack);

@@ -299,6 +299,7 @@ static void waker_write(struct writer *w, const struct model_wait *x)
 		kv_id_nz(w, "waker_comm", comm_id);
 	if (x->ctx < WAKER_CTX_MAX)
 		kv_id_nz(w, "waker_ctx", w->ctx_ids[x->ctx]);
+	json_kv_uint_nz(w->j, "waker_stack", x->waker_stack < w->m->stack_n ? x->waker_stack : 0);
 	json_kv_uint_nz(w->j, "owner_tid", model_wait_words(w->m, x).owner_tid);
 	if (x->owner_unknown < OWNER_UNKNOWN_MAX)
 		kv_id_nz(w, "owner_unknown", w->owner_unknown_ids[x->owner_unknown]);

@@ -181,8 +181,12 @@ static int waker_climb(struct growing *g, uint32_t wait, uint32_t *node)
 		return word_climb(g, FLAME_WORD, "[not ended]", node);
 	if (!*waker)
 		return word_climb(g, FLAME_WORD, "[waker unknown]", node);
-	if (waker_ops_climb(g, w, node) < 0)
+	if (g->m->stacks[w->waker_stack < g->m->stack_n ? w->waker_stack : 0].frame_n) {
+		if (stack_climb(g, w->waker_stack, true, node) < 0)
+			return -ENOMEM;
+	} else if (waker_ops_climb(g, w, node) < 0) {
 		return -ENOMEM;
+	}
 	return name_climb(g, FLAME_WAKER, waker, node);
 }
 

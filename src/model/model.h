@@ -115,6 +115,7 @@ struct model_wait {
 	uint32_t has_timeout : 1;
 	uint32_t word_kind : 2;	/* private, with word: see model_wait_words_set() */
 	uint32_t word;
+	uint32_t waker_stack;	/* stack index: the waker's user stack when it woke it, 0: not known */
 	uint16_t cpu_from, cpu_to; /* number + 1 of the CPU that it left, and of that on which it ran again; 0: unknown */
 };
 

@@ -348,6 +348,27 @@ def folded_wakers(run):
     return problems + expect('not ended', got.get('[not ended]', 0), opened)
 
 
+def folded_waker_stacks(run):
+    """Where the waker's stack is known, it stands behind the break, innermost first, in place of the ops it was in."""
+    path = os.path.join(run.folder, 'wakers.ndjson')
+    strings = ['', 'lock', 'main', 'post', 'serve', 'start_thread', 'task', 'handle']
+    op = dict(e='op', k='internal', s=0, d=1000, pid=1)
+    wait = dict(e='wait', rs='lock', p=1, pid=1, tid=1, ustack=1, waker_pid=1, waker_tid=2, waker_ctx=6, waker_op=3)
+    lines = [dict(schema_version=1, epoch_unix_nano=10 ** 18, dumped_unix_nano=10 ** 18 + 1000, dropped_events=0, event_count=9,
+                  strings=strings),
+             dict(e='stack', sid=1, side='user', ended='complete', frames=[[0, 1, 1], [0, 2, 2]]),
+             dict(e='stack', sid=2, side='user', ended='complete', frames=[[0, 3, 3], [0, 4, 4], [0, 5, 5]]),
+             dict(op, id=1, tid=1), dict(op, id=2, tid=2), dict(op, k='call', id=3, p=2, c=7, tid=2),
+             dict(e='thread', pid=1, tid=1, comm='app', op=1, begin_ns=0, end_ns=1000),
+             dict(e='thread', pid=1, tid=2, comm='other', op=2, begin_ns=0, end_ns=1000),
+             dict(wait, s=0, d=500, blocked_ns=500, waker_stack=2), dict(wait, s=600, d=700, blocked_ns=100)]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(''.join(json.dumps(line) + '\n' for line in lines))
+    with open(run.export('folded', path, '--view', 'offwake'), encoding='utf-8') as f:
+        got = sorted(f.read().splitlines())
+    return expect('lines', got, ['app;main;lock;--;handle;other 100', 'app;main;lock;--;post;serve;start_thread;other 500'])
+
+
 def folded_states(run):
     """View wall: the leaf says what the time was, and sums by leaf are the threads' accounts."""
     problems = []
@@ -770,7 +791,7 @@ def filters(run):
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
 PROTOC = [perfetto_simulated, perfetto_merged, goroutines, critical_path, perfetto_others, perfetto_overlaps, filters]
-TESTS = PROTOC + GO + [folded_sums, folded_flamegraph_pl, folded_wakers, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
+TESTS = PROTOC + GO + [folded_sums, folded_flamegraph_pl, folded_wakers, folded_waker_stacks, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]
 

@@ -124,7 +124,7 @@ class Recording:
                 waker_tid=e.get('waker_tid'), waker_pid=e.get('waker_pid'), waker_op=e.get('waker_op'),
                 owner_tid=e.get('owner_tid'), blocked=e.get('blocked_ns', 0), runnable=e.get('runnable_ns', 0),
                 oncpu=e.get('oncpu_ns', 0), clipped=e.get('clipped', 0), syscall=e.get('syscall'),
-                futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0),
+                waker_stack=e.get('waker_stack', 0), futex_val=e.get('futex_val'), kstack=e.get('kstack', 0), ustack=e.get('ustack', 0),
                 goid=e.get('goid', 0), parked=bool(e.get('parked')), waker_goid=e.get('waker_goid', 0)))
             self._check_wait(self.waits[-1])
         elif kind == 'link':

@@ -4,6 +4,7 @@
 The program (tests/lib/go/points) says what it called how often and how it waited; the rest follows from its source.
 """
 import re
+import subprocess
 
 from live import check
 from test_go import NEWER, newer_program, program
@@ -89,7 +90,7 @@ def nesting(rec, ops):
     check(got == told, 'goroutines: %s', sorted(got ^ told))
 
 
-def waits(live, rec):
+def waits(live, rec, waker_stacks):
     offset = Truth(rec.out).offset_ns(rec)
     for kind, goid, waker, start, end in re.findall(
             r'^wait kind=(\w+) goid=(\d+) waker=(\d+) start=(\d+) end=(\d+)', rec.out, re.M):
@@ -104,6 +105,10 @@ def waits(live, rec):
               '%s: [%d, %d], the program says [%d, %d]', kind, w.start, w.end, start, end)
         check(w.waker_goid == (waker if by_goroutine else 0), '%s: woken by goroutine %s, not %s', kind, w.waker_goid,
               waker if by_goroutine else 'any')
+        stack = rec.stacks.get(w.waker_stack)
+        check(bool(stack) == (by_goroutine and waker_stacks) and (not stack or ('main.waits.func2' in stack.frames and
+                                                             stack.ended == 'complete')),
+              '%s: the stack of who woke it: %s', kind, stack)
         if kind == 'sleep':
             check(w.ctx == 'timer', 'sleep: woken by %s', w.ctx)
 
@@ -113,18 +118,24 @@ def said(text):
     return sorted(line for line in text.split('\n') if line.startswith('called'))
 
 
-def points(live, path):
+def points(live, path, waker_stacks=True):
     options = [x for name, more in FUNCTIONS.items() for x in ('-e', 'main.%s %s' % (name, more))]
-    rec = probed(live, [path, str(N)], *options, *DESCRIBE, said=said)
+    rec = probed(live, [path, str(N)], *options, *DESCRIBE, '--waker-stacks', said=said)
     called = {name: int(n) for name, n in re.findall(r'^called (\w+) times=(\d+)', rec.out, re.M)}
     ops = counts(rec, called)
     values(rec, ops)
     nesting(rec, ops)
-    waits(live, rec)
+    waits(live, rec, waker_stacks)
     return rec
 
 
-TESTS = {name: lambda live, name=name: points(live, program(live, name, 'ops'))
+def wakers_are_seen():
+    """From where the runtime wakes; by the system's Go."""
+    said = subprocess.run(['go', 'version'], capture_output=True, text=True).stdout
+    return tuple(map(int, re.search(r'go(\d+)\.(\d+)', said).groups())) >= (1, 21)
+
+
+TESTS = {name: lambda live, name=name: points(live, program(live, name, 'ops'), waker_stacks=wakers_are_seen())
          for name in ('points', 'points-pie', 'points-external', 'points-bare')}
 TESTS.update({'points-go' + version: lambda live, version=version: points(
     live, newer_program(live, 'points-stripped', version)) for version in NEWER})

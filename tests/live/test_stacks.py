@@ -109,6 +109,41 @@ def test_lock_callers(live):
             check(any('mutex_lock' in f or 'lll_lock' in f for f in user), 'no libc function in %s', user)
 
 
+BY_WAKER = {'pipe': 'wakes_by_pipe', 'eventfd': 'wakes_by_eventfd', 'condvar': 'wakes_by_condvar',
+            'mutex': 'wakes_by_mutex', 'join': 'ends_itself'}
+
+
+def test_waker_stacks(live):
+    """Each wait has the stack from which it was ended, to its root; a process that ends has no memory to walk any more."""
+    rec, _, cmp = live.truth('wakers 6 4', '--waker-stacks')
+    seen = {}
+    for t, w in cmp.pairs:
+        if t['kind'] in BY_WAKER and w.waker_stack:
+            stack = rec.stacks[w.waker_stack]
+            name = BY_WAKER[t['kind']]
+            outer = ['ending', 'start_thread'] if t['kind'] == 'join' else ['rounds', 'main']
+            if t['kind'] == 'join' and name not in stack.frames:
+                continue # sleeper's own end
+            at = [stack.frames.index(f) if f in stack.frames else -1 for f in [name] + outer]
+            check(-1 not in at and at == sorted(at), '%s: ended from %s', t['kind'], stack.frames)
+            check(stack.side == 'user' and stack.ended == 'complete', '%s: %s', t['kind'], stack)
+            seen[t['kind']] = seen.get(t['kind'], 0) + 1
+        elif t['kind'] in ('sleep', 'child'):
+            check(not w.waker_stack, '%s: %s', t['kind'], w.waker_stack and rec.stacks[w.waker_stack])
+    check(seen == {kind: 6 for kind in BY_WAKER}, 'with the stack of their waker: %s', seen)
+    rc, out, err = live.run([live.wcbpf, 'export', '--format', 'folded', '--view', 'offwake', '-o', '-', rec.dir])
+    ends = [line.rsplit(' ', 1)[0].split(';--;', 1)[1].split(';') for line in out.splitlines() if ';--;' in line]
+    for name in BY_WAKER.values():
+        behind = [x for x in ends if name in x]
+        check(behind and all(x.index(name) < x.index('start_thread' if name == 'ends_itself' else 'main') for x in behind),
+              'off-wake lines of %s: %s', name, behind)
+
+
+def test_no_waker_stacks(live):
+    rec = live.record(live.work('wakers 2 4'))
+    check(not any(w.waker_stack for w in rec.waits), 'taken without being asked for')
+
+
 def test_no_symbols(live):
     """--no-symbols: addresses, but the same time."""
     rec = live.record(live.work('sleep 3 50000'), '--no-symbols')

@@ -281,6 +281,30 @@ Test(waits, wakers)
 	}
 }
 
+/* The stack is that of who ended the wait: of its last blocking, and of tasks alone. */
+Test(waits, stacks_of_wakers)
+{
+	rig_stack(&rig, STACK_USER, 1, "post main");
+	rig_stack(&rig, STACK_USER, 2, "last main");
+	RIG_INTERVAL(&rig, MS(10), MS(12), MS(13), .seq = 1, .flags = WCBPF_IV_WAKER_KNOWN, .waker_ctx = WCBPF_WAKER_TASK,
+		     .waker_tid = 101, .waker_tgid = 100, .waker_ustack_id = 1);
+	RIG_INTERVAL(&rig, MS(14), MS(15), MS(16), .seq = 2, .flags = WCBPF_IV_WAKER_KNOWN | WCBPF_IV_SAME_CALL,
+		     .waker_ctx = WCBPF_WAKER_TASK, .waker_tid = 101, .waker_tgid = 100, .waker_ustack_id = 2);
+	RIG_INTERVAL(&rig, MS(17), 0, MS(18), .seq = 3, .flags = WCBPF_IV_PREEMPTED | WCBPF_IV_SAME_CALL);
+	RIG_INTERVAL(&rig, MS(20), MS(22), MS(23), .seq = 4, .flags = WCBPF_IV_WAKER_KNOWN,
+		     .waker_ctx = WCBPF_WAKER_TIMER, .waker_ustack_id = 1);
+	RIG_INTERVAL(&rig, MS(30), MS(32), MS(33), .seq = 5, .flags = WCBPF_IV_WAKER_KNOWN, .waker_ctx = WCBPF_WAKER_TASK,
+		     .waker_tid = 101, .waker_tgid = 100, .waker_ustack_id = 9);
+	rig_finish(&rig, MS(100));
+	cr_assert_eq(rig.m->wait_n - 1, 3);
+	cr_expect_eq(rig.m->waits[1].waker_stack, 2);
+	cr_expect_eq(rig.m->waits[2].waker_stack, 0);
+	cr_expect(rig.m->waits[3].waker_stack && !rig.m->stacks[rig.m->waits[3].waker_stack].resolved);
+	cr_expect_eq(rig.m->integrity.lost_waker_stacks, 1);
+	cr_expect_not(model_is_complete(rig.m));
+	cr_expect_eq(model_lost_stack_traces(rig.m), 0, "none of the waiter's own");
+}
+
 Test(waits, outcomes)
 {
 	static const struct {

@@ -112,7 +112,7 @@ static void add_waits(struct model *m)
 	cr_assert(model_waker_intern(m, 98, 99, str(m, "outsider"), &outsider) == 0);
 	m->waits[i] = (struct model_wait){ .start_ns = 10, .end_ns = 60, .blocked_ns = 30, .runnable_ns = 15,
 					   .wake_ns = 40, .row = row, .op = 2, .ident_id = str(m, "pipe:[77]"),
-					   .thread = 1, .waker = 2, .cpu_from = 1, .cpu_to = 300,
+					   .thread = 1, .waker = 2, .waker_stack = 1, .cpu_from = 1, .cpu_to = 300,
 					   .outcome = WAIT_WOKEN, .ctx = WAKER_TASK };
 	cr_assert(model_row_add(m, &row) == 0);
 	m->rows[row] = (struct model_row){ .comm_id = str(m, "old name"), .syscall = 61, .kind_id = str(m, "child"),

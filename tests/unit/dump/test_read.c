@@ -128,7 +128,7 @@ Test(read, the_model_comes_back)
 			  a.runnable_ns == b.runnable_ns && a.wake_ns == b.wake_ns && a.op == b.op &&
 			  a.target == b.target && a.thread == b.thread && a.waker == b.waker &&
 			  a.outcome == b.outcome && a.ctx == b.ctx && a.cpu_from == b.cpu_from && a.cpu_to == b.cpu_to &&
-			  a.clipped == b.clipped, "wait %zu", i);
+			  a.clipped == b.clipped && a.waker_stack == b.waker_stack, "wait %zu", i);
 		cr_expect(a.owner_unknown == b.owner_unknown && a.has_timeout == b.has_timeout &&
 			  a.timeout_ns == b.timeout_ns && p->has_futex_op == q->has_futex_op &&
 			  p->futex_op == q->futex_op, "wait %zu", i);

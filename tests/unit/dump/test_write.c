@@ -35,7 +35,7 @@ static const char expected[] =
 	"{\"e\":\"link\",\"lk\":\"nested_client\",\"p\":2,\"t\":3,\"i\":4,\"s\":100,\"d\":100}\n"
 	"{\"e\":\"wait\",\"rs\":\"io\",\"p\":2,\"i\":13,\"s\":10,\"d\":60,\"pid\":10,\"tid\":10,\"wait_kind\":11,"
 	"\"outcome\":16,\"wake_ns\":40,\"blocked_ns\":30,\"runnable_ns\":15,\"oncpu_ns\":5,\"cpu_from\":0,\"cpu_to\":299,\"waker_pid\":11,"
-	"\"waker_tid\":11,\"waker_ctx\":17,\"syscall\":0,\"kstack\":2,\"ustack\":1}\n"
+	"\"waker_tid\":11,\"waker_ctx\":17,\"waker_stack\":1,\"syscall\":0,\"kstack\":2,\"ustack\":1}\n"
 	"{\"e\":\"wait\",\"rs\":\"exec\",\"p\":2,\"t\":3,\"s\":200,\"d\":1000,\"pid\":10,\"tid\":10,\"wait_kind\":14,"
 	"\"clipped\":2,\"blocked_ns\":800,\"waker_pid\":98,\"waker_tid\":99,\"waker_comm\":12,\"waker_ctx\":18,"
 	"\"owner_tid\":12,\"thread_name\":10,"
