@@ -209,7 +209,8 @@ __noinline int go_wake(__u32 layout, __u64 g, __u64 running_g, __u32 ctx)
 	s->wake_ns = now;
 	s->flags |= WCBPF_GO_WAKER_KNOWN;
 	s->waker_ctx = ctx;
-	if (!go_current(l, running_g, &waker, &stack_hi))
+	/* who finds that a file is ready has no part in it */
+	if (ctx == WCBPF_WAKER_NET || !go_current(l, running_g, &waker, &stack_hi))
 		return 0;
 	s->waker_goid = waker;
 	s->waker_tid = t->tid;
@@ -270,7 +271,7 @@ static __always_inline void go_status(const struct wcbpf_go_layout *l, __u32 lay
 				      __u32 from, __u32 to, __u64 now)
 {
 	if (from == GO_WAITING && to == GO_RUNNABLE)
-		go_wake(layout, g, running_g, WCBPF_WAKER_UNKNOWN);
+		go_wake(layout, g, running_g, WCBPF_WAKER_TIMER);
 	else if (from == GO_RUNNABLE && to == GO_RUNNING)
 		go_run(l, t, g, now);
 	else if (from == GO_RUNNING && to == GO_RUNNABLE)

@@ -142,6 +142,21 @@ enum ident_kind assemble_go_ident_kind(const char *reason)
 	return strcmp(reason, "IO wait") == 0 ? IDENT_NETPOLL : IDENT_NONE;
 }
 
+/* Of a timer's functions, that don't run in a goroutine: sendTime, goroutineReady, netpollDeadline and so on. */
+bool assemble_go_has_timer(const char *reason)
+{
+	static const char *const kinds[] = { "sleep", "chan_receive", "chan_select", "netpoll" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i].text, reason))
+			continue;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			if (!strcmp(words[i].kind, kinds[k]))
+				return true;
+	}
+	return false;
+}
+
 bool assemble_go_is_sleep(const char *reason)
 {
 	return strcmp(reason, "sleep") == 0;

@@ -9,6 +9,8 @@ void assemble_go_verdict(const struct model *m, const char *reason, uint32_t ust
 /* What the runtime's lock argument is for such a wait: IDENT_NONE if it names nothing of the program's. */
 enum ident_kind assemble_go_ident_kind(const char *reason);
 bool assemble_go_is_sleep(const char *reason);
+/* May such a wait be ended by a timer itself, rather than by a goroutine that one has begun? */
+bool assemble_go_has_timer(const char *reason);
 /* A function that only the runtime's own goroutines begin with. */
 bool assemble_go_is_system(const char *function);
 

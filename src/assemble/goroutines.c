@@ -366,6 +366,16 @@ static bool is_birth(const struct goroutine *g, const struct wcbpf_go_interval *
 	       e->flags & WCBPF_GO_WAKER_KNOWN && e->waker_goid;
 }
 
+/*
+ * What no goroutine woke and no file that was ready is told as woken by a timer. The runtime wakes what is its own so
+ * too; and a file that has been waited for since before the recording is not recognized.
+ */
+static bool is_timer_sure(const struct wcbpf_go_interval *e, const char *reason)
+{
+	return assemble_go_has_timer(reason) &&
+	       !(e->flags & WCBPF_GO_BEGAN_BEFORE && assemble_go_ident_kind(reason) == IDENT_NETPOLL);
+}
+
 static void stretch_waker(struct go_runtime *go, const struct wcbpf_go_interval *e, const char *reason,
 			  struct stretch *x)
 {
@@ -382,6 +392,8 @@ static void stretch_waker(struct go_runtime *go, const struct wcbpf_go_interval 
 	x->ctx = WAKER_UNKNOWN;
 	if (e->flags & WCBPF_GO_WAKER_KNOWN && e->waker_ctx < sizeof(known))
 		x->ctx = known[e->waker_ctx];
+	if (x->ctx == WAKER_TIMER && !is_timer_sure(e, reason))
+		x->ctx = WAKER_UNKNOWN;
 	x->waker = e->flags & WCBPF_GO_WAKER_KNOWN ? waker_of(go, e->waker_goid) : 0;
 	if (!x->waker && x->ctx == WAKER_TASK) {
 		x->waker_pid = e->tgid;
