@@ -180,7 +180,7 @@ static __always_inline void op_emit(const struct regs *r, struct thread *t, cons
 		regs_dwarf(r, o->regs);
 		o->op.goid = o->op.stack_hi = 0;
 		l = go_layout(site);
-		if (l && go_current(l, REGS_GO_G(r), &o->op.goid, &o->op.stack_hi))
+		if (l && go_current(l, REGS_GO_G(r), &o->op.goid, &o->op.stack_hi) && !l->unfollowed && !rt.go_off)
 			t->goid = o->op.goid;
 		o->op.cfa = o->regs[site->cfa_reg & 31] + (__s64)site->cfa_off;
 		o->op.ustack_id = site->flags & WCBPF_SITE_STACK ? site_stack(slot, r, t, now) : 0;

@@ -546,8 +546,9 @@ struct wcbpf_go_layout {
 	__u16 stack_hi, m, status, goid, wait_reason, gopc, start_pc; /* in g */
 	__u16 parent_goid; /* in g; 0: it has none (before 1.21) */
 	__u16 curg;	   /* in m */
-	__u8 wakes_by_status; /* casgstatus is probed and tells every wake; else ready and netpollready do */
-	__u8 pad[5];
+	__u8 wakes_by_status; /* casgstatus is probed and tells every wake; else ready does, but of files */
+	__u8 unfollowed; /* the runtime isn't probed: what a thread runs is known at a hit of an op, and no longer */
+	__u8 pad[4];
 };
 
 /* A value as fetched: a header, then bytes padded to 8. A number is 8 bytes, extended by its sign if it has one. */

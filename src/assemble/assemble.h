@@ -182,6 +182,8 @@ int assemble_point_set(struct assemble *a, uint32_t point, const struct assemble
  * exec its goroutines are strands. 0, -ENOMEM.
  */
 int assemble_go_set(struct assemble *a, uint32_t tgid, const char *const *reasons, size_t n);
+/* From now on no runtime tells of its goroutines any more: ops still say which goroutine's they are. */
+void assemble_go_unfollow(struct assemble *a);
 
 /* The name of the function at a start_pc of goroutines of that process, "main.(*server).serve". At any time. 0, -ENOMEM. */
 int assemble_go_function(struct assemble *a, uint32_t tgid, uint64_t start_pc, const char *name);

@@ -36,6 +36,7 @@ struct goroutine {
 };
 
 struct go_runtime {
+	bool followed;		/* the runtime tells whatever its threads run; else only ops say who they are of */
 	struct map *goroutines; /* goid -> struct goroutine, or of one that has ended its entry << 1 | 1 */
 	struct map *functions;	/* start_pc -> of a->functions */
 	uint32_t *reasons;	/* by the runtime's number, of a->go_reasons */
@@ -136,7 +137,22 @@ int assemble_go_set(struct assemble *a, uint32_t tgid, const char *const *reason
 	free(go->reasons);
 	go->reasons = ids;
 	go->reason_n = n;
+	go->followed = true;
 	return 0;
+}
+
+void assemble_go_unfollow(struct assemble *a)
+{
+	for (size_t i = 0; i < a->m->process_n; i++)
+		if (a->processes[i].go)
+			a->processes[i].go->followed = false;
+	for (size_t i = 0; i < a->m->thread_n; i++)
+		a->threads[i].goid = 0;
+}
+
+bool assemble_go_is_followed(const struct assemble *a, uint32_t process)
+{
+	return a->processes[process].go && a->processes[process].go->followed;
 }
 
 static int function_index(struct assemble *a, struct go_runtime *go, uint64_t start_pc, uint32_t *ret)
@@ -197,10 +213,11 @@ static int goroutine_make(struct assemble *a, uint32_t process, uint64_t goid, u
 	return 0;
 }
 
-/* A thread that runs it: all that it does until it runs another is the goroutine's. */
+/* A thread that runs it: all that it does until it runs another is the goroutine's, if that other will be told of. */
 static void goroutine_runs(struct assemble *a, struct goroutine *g, uint32_t thread)
 {
-	a->threads[thread].goid = g->goid;
+	if (assemble_go_is_followed(a, g->strand.process))
+		a->threads[thread].goid = g->goid;
 	g->tid = a->m->threads[thread].tid;
 	if (g->strand.thread)
 		a->m->threads[g->strand.thread].tid = g->tid;

@@ -15,6 +15,8 @@ int assemble_goroutine_at(struct assemble *a, uint32_t thread, uint64_t goid, ui
 int assemble_goroutine_blocks(struct assemble *a, const struct wcbpf_interval *e, struct stretch *x,
 			      struct strand **ret_strand, uint32_t *ret_thread);
 
+/* Is it told whenever a thread of the process runs another goroutine? */
+bool assemble_go_is_followed(const struct assemble *a, uint32_t process);
 /* The one that the thread ran last. NULL: it is no thread of a Go program, or that is not known. */
 struct goroutine *assemble_goroutine_on(const struct assemble *a, uint32_t thread);
 struct strand *assemble_goroutine_strand(struct goroutine *g);

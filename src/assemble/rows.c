@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <string.h>
 
+#include "assemble/goroutines.h"
 #include "assemble/resource.h"
 #include "assemble/syscall.h"
 #include "assemble/threads.h"
@@ -189,7 +190,7 @@ int assemble_row_index(struct assemble *a, const struct row_key *key, uint32_t r
 /* A thread of a Go program without a goroutine looks for one, or waits until there is one. */
 static uint32_t go_flags(const struct assemble *a, uint32_t thread, const struct wcbpf_interval *e)
 {
-	if (e->goid || !a->processes[a->m->threads[thread].process].go)
+	if (e->goid || !assemble_go_is_followed(a, a->m->threads[thread].process))
 		return 0;
 	return ROW_GO_THREAD | (a->threads[thread].goid ? ROW_GO_RAN : 0);
 }

@@ -133,6 +133,8 @@ static void on_go_off(void *arg, uint64_t now_ns)
 
 	if (programs_goroutines_close(c->programs, 0, 0, now_ns, WCBPF_GO_OPEN_AT_END, goroutine_push, c))
 		c->model->integrity.lost_go_events++;
+	if (c->assemble)
+		assemble_go_unfollow(c->assemble);
 }
 
 static bool is_among(char *const *lines, size_t n, const char *text)

@@ -66,11 +66,22 @@ static struct objfile_go *go_open(struct objfile *o, const char **ret_why)
 	return err ? NULL : go;
 }
 
+/* WCBPF_GO_WAKES=status, ready, for tests: as it would be with another release of Go. */
+static enum probe_go_wakes go_wakes(void)
+{
+	const char *asked = getenv("WCBPF_GO_WAKES");
+
+	if (asked && !strcmp(asked, "status"))
+		return PROBE_GO_WAKES_BY_STATUS;
+	return asked && !strcmp(asked, "ready") ? PROBE_GO_WAKES_BY_READY : PROBE_GO_WAKES_CHEAPEST;
+}
+
 static int resolve(struct probed_file *f)
 {
 	_cleanup_(objfile_freep) struct objfile *o = NULL, *debug = NULL;
 	struct objfile_search where = { .path = f->path, .root_fd = -1 };
-	struct probe_object object = { .path = f->path, .is_program = f->program, .where = &where };
+	struct probe_object object = { .path = f->path, .is_program = f->program, .where = &where,
+				       .go_wakes = go_wakes() };
 	int err = proc_file_open(f->source, &f->fd);
 
 	if (!err)

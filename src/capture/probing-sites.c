@@ -110,7 +110,7 @@ int site_write(struct probing *p, const struct probed_file *file, size_t i, uint
 
 	w.point = file->site_points[i];
 	w.generation = generation;
-	w.layout = file->go ? file->layout : 0;
+	w.layout = s->go ? file->layout : 0;
 	if (is_stepped(p, s))
 		w.flags |= WCBPF_SITE_STEPPED;
 	if (p->park_stacks && takes_stack(p, file, w.kind))

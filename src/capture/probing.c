@@ -248,7 +248,7 @@ static int go_tell(struct probing *p, struct probed_process *process)
 	const struct probe_plan *plan = process->go->plan;
 
 	process->had_go = true;
-	return p->o.go(p->o.arg, process->pid, plan->go_reasons, plan->go_reason_n);
+	return p->go_off ? 0 : p->o.go(p->o.arg, process->pid, plan->go_reasons, plan->go_reason_n);
 }
 
 /* The process runs a Go program that is followed. */
@@ -257,7 +257,7 @@ static int go_note(struct probing *p, struct probed_process *process, const stru
 {
 	uint64_t vaddr;
 
-	if (!file->layout || process->go == file || p->go_off || objfile_vaddr_of_offset(file->objfile, map->pgoff, &vaddr))
+	if (!file->layout || !file->plan->follows_go || process->go == file || p->go_off || objfile_vaddr_of_offset(file->objfile, map->pgoff, &vaddr))
 		return 0;
 	process->go = file;
 	process->go_bias = map->start - vaddr;

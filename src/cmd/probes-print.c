@@ -117,7 +117,7 @@ static void point_print(FILE *f, const struct probe_plan *p, uint32_t point, boo
 
 static void runtime_print(FILE *f, const struct probe_plan *p)
 {
-	if (!p->has_layout)
+	if (!p->follows_go)
 		return;
 	fprintf(f, "  the Go runtime: goroutines, their waits and who ends them\n");
 	for (size_t i = 0; i < p->site_n; i++)

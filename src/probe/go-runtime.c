@@ -2,7 +2,8 @@
 /*
  * What happens to goroutines happens in a few functions of the runtime, in all
  * versions. Who is woken is told either by the one that changes a goroutine's
- * status (cheap from 1.26 on, before all system calls pass it) or by two others.
+ * status (cheap from 1.26 on, before all system calls pass it) or by ready; but
+ * for what a file woke, which netpollready knows.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,8 +25,7 @@ static const struct choke {
 	{WCBPF_SITE_GO_EXECUTE, "runtime.execute", OBJFILE_NEEDS(RAX)},
 	{WCBPF_SITE_GO_BORN, "runtime.newproc1", 0},
 	{WCBPF_SITE_GO_DEATH, "runtime.gdestroy", OBJFILE_NEEDS(RAX)},
-	{WCBPF_SITE_GO_NETREADY, "runtime.netpollready", OBJFILE_NEEDS(R14) | OBJFILE_NEEDS(RBX) | OBJFILE_NEEDS(RCX),
-	 .not_by_status = true},
+	{WCBPF_SITE_GO_NETREADY, "runtime.netpollready", OBJFILE_NEEDS(R14) | OBJFILE_NEEDS(RBX) | OBJFILE_NEEDS(RCX)},
 };
 
 static int site_add(struct planning *p, const struct choke *c, const char *symbol, uint64_t function,
@@ -39,6 +39,7 @@ static int site_add(struct planning *p, const struct choke *c, const char *symbo
 			       .repeats = at->repeats,
 			       .condition = plan_entry_condition(at)};
 
+	s.go = true;
 	s.wire.kind = (uint8_t)c->kind;
 	s.wire.cfa_reg = at->cfa_reg;
 	s.wire.cfa_off = at->cfa_off;
@@ -95,35 +96,82 @@ static int reasons_keep(struct planning *p, const struct objfile_go_runtime *rt)
 	return 0;
 }
 
-int go_runtime_plan(struct planning *p)
+static int refusal_set(struct planning *p, const char *why)
 {
-	struct objfile_go_runtime rt = {0};
-	struct objfile_why why = {0};
-	size_t before = p->plan->site_n;
-	int r = objfile_go_runtime(p->file.o->file, p->file.o->go, &rt, &why);
+	p->go_why = pool_string(p->plan->pool, why);
+	p->go_refusal = pool_printf(p->plan->pool, "which goroutine calls it can't be known: %s", why);
+	return p->go_why && p->go_refusal ? 0 : -ENOMEM;
+}
 
+int go_runtime_learn(struct planning *p)
+{
+	const struct probe_object *o = p->file.o;
+	struct objfile_why why = {0};
+	int r;
+
+	if (o->go_why)
+		return refusal_set(p, o->go_why);
+	if (!o->go || (probe_set_is_empty(p->set) && !probe_set_wants_go(p->set)))
+		return 0;
+	r = objfile_go_runtime(o->file, o->go, &p->go_runtime, &why);
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || !file_code(&p->file)) {
-		if (r == 0)
-			objfile_go_runtime_done(&rt);
-		return plan_note(p, PROBE_CAVEAT, NULL, p->file.o->path, "goroutines can't be followed: %s",
-				 why.text[0] ? why.text : "code of this machine can't be read");
-	}
+	if (r < 0 || !file_code(&p->file))
+		return refusal_set(p, why.text[0] ? why.text : "code of this machine can't be read");
+	p->plan->layout = p->go_runtime.layout;
+	p->plan->layout.unfollowed = 1;
+	p->plan->has_layout = true;
+	return 0;
+}
+
+static int unfollowed_note(struct planning *p)
+{
+	for (size_t i = 0; i < p->plan->site_n; i++)
+		if (p->plan->sites[i].go)
+			return plan_note(p, PROBE_NOTE, NULL, p->file.o->path,
+					 "its runtime is not probed, as asked for: which goroutine makes a call is known, "
+					 "but not which one began it, nor what it waits for");
+	return 0;
+}
+
+static int chokes_plan(struct planning *p)
+{
+	size_t before = p->plan->site_n;
+	int r = 0;
+
 	for (size_t i = 0; r == 0 && i < sizeof(chokes) / sizeof(*chokes); i++) {
 		const struct choke *c = &chokes[i];
+		bool by_status = p->plan->layout.wakes_by_status;
 
-		if ((c->by_status && !rt.layout.wakes_by_status) || (c->not_by_status && rt.layout.wakes_by_status))
+		if ((c->by_status && !by_status) || (c->not_by_status && by_status))
 			continue;
-		r = choke_plan(p, &rt, c);
+		r = choke_plan(p, &p->go_runtime, c);
 	}
-	p->plan->layout = rt.layout;
-	if (r >= 0 && reasons_keep(p, &rt) < 0)
-		r = -ENOMEM;
-	objfile_go_runtime_done(&rt);
 	/* Half of them would tell half-truths. */
 	if (r == 1)
 		p->plan->site_n = before;
-	p->plan->has_layout = r == 0;
+	return r;
+}
+
+int go_runtime_plan(struct planning *p)
+{
+	enum probe_go_wakes how = p->file.o->go_wakes;
+	int r;
+
+	if (p->file.o->go_why)
+		return plan_note(p, PROBE_CAVEAT, NULL, p->file.o->path, "its Go functions can't be probed: %s", p->go_why);
+	if (!probe_set_wants_go(p->set))
+		return unfollowed_note(p);
+	if (p->go_why)
+		return plan_note(p, PROBE_CAVEAT, NULL, p->file.o->path, "goroutines can't be followed: %s", p->go_why);
+	if (!p->plan->has_layout)
+		return 0;
+	if (how != PROBE_GO_WAKES_CHEAPEST)
+		p->plan->layout.wakes_by_status = how == PROBE_GO_WAKES_BY_STATUS;
+	r = chokes_plan(p);
+	if (r >= 0 && reasons_keep(p, &p->go_runtime) < 0)
+		r = -ENOMEM;
+	p->plan->follows_go = r == 0;
+	p->plan->layout.unfollowed = r != 0;
 	return r < 0 ? r : 0;
 }

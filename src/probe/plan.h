@@ -7,6 +7,9 @@ struct planning {
 	const struct probe_set *set;
 	struct file file;
 	struct probe_plan *plan;
+	struct objfile_go_runtime go_runtime; /* of a Go program with plan->has_layout; owned */
+	const char *go_why; /* why goroutines can't be told apart in this Go program; NULL: they can */
+	const char *go_refusal; /* of each of its functions, for that */
 	struct tail *tails; /* owned */
 	size_t tail_n;
 	size_t point_cap, site_cap, note_cap, tail_cap;
@@ -54,5 +57,7 @@ int markers_plan(struct planning *p, size_t index);
 /* tails.c: exits of functions that are left by a jump, when all other sites are there. 0, -ENOMEM. */
 int tails_plan(struct planning *p);
 
-/* go-runtime.c: sites of the Go runtime. Notes if they can't be had. 0, -ENOMEM. */
+/* go-runtime.c: where the Go runtime keeps a goroutine's number, or go_why not. 0, -ENOMEM. */
+int go_runtime_learn(struct planning *p);
+/* Sites of the Go runtime, when all others are there. Notes if they can't be had. 0, -ENOMEM. */
 int go_runtime_plan(struct planning *p);

@@ -139,6 +139,7 @@ struct probe_site {
 	uint8_t step;		     /* enum objfile_step: what it takes the kernel to go on behind it */
 	bool repeats;		     /* some calls come by more than once, each time with the same CFA */
 	bool return_probe;	     /* wants a uretprobe; never of Go */
+	bool go;		     /* in code of Go: a register has the goroutine */
 	/*
 	 * EXIT: a jump to another function whose exits can't be taken in its place; results aren't there yet: their
 	 * fetches are WCBPF_FROM_NONE
@@ -175,7 +176,8 @@ struct probe_plan {
 	size_t point_n;
 	struct probe_site *sites; /* by address; of one address by definition */
 	size_t site_n;
-	bool has_layout; /* the Go runtime's sites are there, with: */
+	bool has_layout; /* of a Go program: functions of Go are probed only then, for each call is a goroutine's */
+	bool follows_go; /* the Go runtime's sites are there too; else layout says so */
 	struct wcbpf_go_layout layout;
 	const char **go_reasons; /* names of the runtime's wait reasons by number; "" for one that has none */
 	size_t go_reason_n;
@@ -188,6 +190,13 @@ struct probe_plan {
 	struct probe_pool *pool; /* private: owns all strings */
 };
 
+/* By which functions of the Go runtime wakes are seen; both ways work with all releases. */
+enum probe_go_wakes {
+	PROBE_GO_WAKES_CHEAPEST,  /* with the file's release */
+	PROBE_GO_WAKES_BY_STATUS, /* casgstatus */
+	PROBE_GO_WAKES_BY_READY,  /* ready, netpollready */
+};
+
 struct probe_object {
 	struct objfile *file;		    /* not detached */
 	struct objfile *debug;		    /* its separate debug file; NULL: none */
@@ -196,6 +205,7 @@ struct probe_object {
 	const char *go_why;		    /* why they can't; NULL: it is none */
 	const char *path;		    /* as seen in the process, for matching and messages */
 	bool is_program;		    /* the process's executable */
+	enum probe_go_wakes go_wakes;
 };
 
 /*

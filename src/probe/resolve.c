@@ -119,6 +119,7 @@ static struct probe_site site_base(const struct placing *pl, const struct objfil
 			       .condition = OBJFILE_ALWAYS};
 	int moment = kind == WCBPF_SITE_EXIT;
 
+	s.go = pl->fn->go;
 	s.wire.kind = (uint8_t)kind;
 	s.wire.flags = pl->d->takes_stack && kind != WCBPF_SITE_EXIT ? WCBPF_SITE_STACK : 0;
 	s.wire.cfa_reg = at->cfa_reg;
@@ -275,6 +276,15 @@ static int refused(const struct placing *pl, const char *why)
 	return plan_note(pl->p, PROBE_CAVEAT, pl->place, pl->fn->name, "not probed: %s", why);
 }
 
+/*
+ * A function that goroutines call, where they can't be told apart: its ops would nest by the thread that happened to
+ * run them. Where Go's own tables can't be used all functions of Go have a dot in their names, and none of C.
+ */
+static bool is_of_unknown_go(const struct planning *p, const struct function *fn)
+{
+	return p->go_refusal && (fn->go || (!p->file.o->go && strchr(fn->raw, '.')));
+}
+
 static int sites_add(struct placing *pl, const struct objfile_scan *scan)
 {
 	int r = plan_add_point(pl->p, &pl->m->point, &pl->point);
@@ -333,6 +343,8 @@ static int function_plan(struct placing *pl)
 			"an indirect function (IFUNC): the code there only chooses the one that is run; name that one");
 	if (pl->d->exit == DEFINITION_EXIT_RETURN && (pl->p->file.o->go || pl->p->file.o->go_why))
 		return refused(pl, "a return probe would kill a Go program; leave out exit = return");
+	if (is_of_unknown_go(pl->p, pl->fn))
+		return refused(pl, pl->p->go_refusal);
 	if (!file_code(&pl->p->file))
 		return refused(pl, "code of this machine can't be read");
 	r = meaning_make(pl->p, &b, pl->place, &m);
@@ -481,14 +493,14 @@ int probe_resolve(const struct probe_set *s, const struct probe_object *o, struc
 	plan->finding_n = s->n;
 	if (!plan->findings || !plan->inlined || pool_new(&plan->pool) < 0)
 		return -ENOMEM;
-	r = o->go_why ? plan_note(&p, PROBE_CAVEAT, NULL, o->path, "its Go functions can't be probed: %s", o->go_why)
-		      : 0;
+	r = go_runtime_learn(&p);
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		r = definition_plan(&p, i);
 	if (r == 0)
 		r = tails_plan(&p);
-	if (r == 0 && o->go && probe_set_wants_go(s))
+	if (r == 0)
 		r = go_runtime_plan(&p);
+	objfile_go_runtime_done(&p.go_runtime);
 	file_done(&p.file);
 	free(p.tails);
 	if (r < 0)

@@ -436,6 +436,50 @@ Test(goroutines, exec_and_exit_end_them)
 	cr_expect_neq(op("inner", 1)->parent, op_of_class(&rig, "outer", 1));
 }
 
+/* No goroutine and no file did it: a timer, if it is such a wait. */
+Test(goroutines, woken_by_nobody)
+{
+	static const struct {
+		uint8_t reason;
+		uint32_t flags;
+		enum waker_ctx ctx;
+	} cases[] = {
+		{ R_SLEEP, 0, WAKER_TIMER },	{ R_RECEIVE, 0, WAKER_TIMER },
+		{ R_SELECT, 0, WAKER_TIMER },	{ R_IO, 0, WAKER_TIMER }, /* a deadline */
+		{ R_IDLE, 0, WAKER_UNKNOWN },	{ R_MUTEX, 0, WAKER_UNKNOWN },
+		{ R_NEW, 0, WAKER_UNKNOWN },
+		{ R_IO, WCBPF_GO_BEGAN_BEFORE, WAKER_UNKNOWN }, /* whose file isn't known */
+		{ R_SLEEP, WCBPF_GO_BEGAN_BEFORE, WAKER_TIMER },
+	};
+	const size_t n = sizeof(cases) / sizeof(cases[0]);
+
+	for (size_t i = 0; i < n; i++)
+		GO_WAIT(&rig, 10 + i, MS(1), MS(2 + i), MS(3 + i), .reason = cases[i].reason,
+			.flags = WCBPF_GO_WAKER_KNOWN | cases[i].flags, .waker_ctx = WCBPF_WAKER_TIMER);
+	rig_finish(&rig, MS(50));
+	cr_assert_eq(rig.m->wait_n, n + 1);
+	for (size_t i = 0; i < n; i++)
+		cr_expect_eq(rig.m->waits[i + 1].ctx, cases[i].ctx, "%zu", i);
+}
+
+/* Where only ops tell of goroutines, a thread's own doings are nobody's: it may run any other by now. */
+Test(goroutines, not_followed)
+{
+	assemble_go_unfollow(rig.a);
+	ENTER(&rig, MS(1), OUTER, GO_FRAME(100, 7, 0xc0001000, 64));
+	ENTER(&rig, MS(2), INNER, GO_FRAME(101, 8, 0xc0009000, 64));
+	LEAVE(&rig, MS(3), INNER, GO_FRAME(101, 8, 0xc0009000, 64));
+	rig_fork(&rig, MS(4), 100, 100, 200, 200);
+	LEAVE(&rig, MS(5), OUTER, GO_FRAME(101, 7, 0xc0001000, 64));
+	rig_finish(&rig, MS(20));
+	cr_expect(op("outer", 1)->goid == 7 && op("outer", 1)->end_ns == 5000000 && !op("outer", 1)->unwound);
+	cr_expect(op("inner", 1)->goid == 8 && op("inner", 1)->end_ns == 3000000 && !op("inner", 1)->unwound);
+	cr_expect_eq(op("inner", 1)->parent, rig.m->threads[entry_of(&rig, 8)].op);
+	cr_expect_gt(rig.m->link_n, 1);
+	for (size_t i = 1; i < rig.m->link_n; i++)
+		cr_expect_neq(rig.m->links[i].from, op_of_class(&rig, "outer", 1), "a process that it did not start");
+}
+
 Test(goroutines, more_than_have_a_place)
 {
 	rig_stop(&rig);

@@ -156,7 +156,7 @@ Test(go_probes, runtime)
 	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(go_program("stripped"), "main.recovers", &s),
 						      *q = NULL;
 
-	cr_assert(p->has_layout, "%s", plans_notes(p));
+	cr_assert(p->has_layout && p->follows_go && !p->layout.unfollowed, "%s", plans_notes(p));
 	cr_expect_gt(p->go_reason_n, 10);
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
 		const struct probe_site *site = plans_site(p, want[i].kind, 0);
@@ -166,8 +166,90 @@ Test(go_probes, runtime)
 		extent(want[i].symbol, &start, &end);
 		cr_expect(site->vaddr >= start && site->vaddr < end, "%s", want[i].symbol);
 	}
+	for (size_t i = 0; i < p->site_n; i++)
+		cr_expect(p->sites[i].go);
 	none = plans_set(NULL, "main.recovers");
 	cr_assert_eq(probe_set_add(none, "none", &why), 0);
 	q = plans_resolve(none, go_program("stripped"));
-	cr_expect(!q->has_layout && runtime_n(q) == 0 && q->point_n == 1);
+	/* Ops are of goroutines all the same. */
+	cr_expect(q->has_layout && q->layout.unfollowed && q->layout.goid == p->layout.goid, "%s", plans_notes(q));
+	cr_expect(!q->follows_go && runtime_n(q) == 0 && q->point_n == 1 && q->sites[0].go);
+	cr_expect(plans_has_note(q, "its runtime is not probed", ""), "%s", plans_notes(q));
+}
+
+/* Whichever way wakes are seen with this release, the other works too. */
+Test(go_probes, wakes)
+{
+	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(NULL, "main.recovers");
+
+	for (int by_status = 0; by_status < 2; by_status++) {
+		_cleanup_(objfile_freep) struct objfile *o = NULL;
+		_cleanup_(objfile_go_freep) struct objfile_go *g = NULL;
+		_cleanup_(probe_plan_freep) struct probe_plan *p = NULL;
+		struct probe_object object = {.path = "stripped", .is_program = true,
+					      .go_wakes = by_status ? PROBE_GO_WAKES_BY_STATUS : PROBE_GO_WAKES_BY_READY};
+
+		cr_assert_eq(objfile_open_path(-1, go_program("stripped"), &o), 0);
+		cr_assert_eq(objfile_go_open(o, &g), 0);
+		object.file = o;
+		object.go = g;
+		cr_assert_eq(probe_resolve(s, &object, &p), 0);
+		cr_assert(p->follows_go, "%s", plans_notes(p));
+		cr_expect_eq(p->layout.wakes_by_status, by_status);
+		cr_expect_eq(plans_site_n(p, WCBPF_SITE_GO_STATUS), (size_t)by_status);
+		cr_expect_eq(plans_site_n(p, WCBPF_SITE_GO_READY), (size_t)!by_status);
+		cr_expect_eq(plans_site_n(p, WCBPF_SITE_GO_NETREADY), 1);
+	}
+}
+
+/* The program as if another version of Go had built it. */
+static const char *program_of(const char *version)
+{
+	const char *copy = build_path("version");
+	size_t n;
+	unsigned char *file = build_read(go_program("stripped"), &n), *at = memmem(file, n, "\xff Go buildinf:", 14);
+	FILE *out = fopen(copy, "we");
+
+	cr_assert(at && !memcmp(at + 33, "go1.", 4) && out);
+	memcpy(at + 33, version, strlen(version));
+	cr_assert_eq(fwrite(file, 1, n, out), n);
+	fclose(out);
+	free(file);
+	return copy;
+}
+
+/* Where goroutines can't be told apart each call would nest in whatever its thread ran before. */
+Test(go_probes, unknown_runtime)
+{
+	_cleanup_(probe_set_freep) struct probe_set *s = plans_set(NULL, "main.recovers"),
+						    *none = plans_set(NULL, "main.recovers");
+	_cleanup_(probe_plan_freep) struct probe_plan *p = NULL, *q = NULL;
+	_cleanup_(freep) char *why = NULL;
+	const char *path = program_of("go1.98");
+	struct probe_note *notes;
+	size_t n;
+
+	p = plans_resolve(s, path);
+	cr_expect(!p->has_layout && !p->follows_go && !p->site_n && !p->point_n);
+	cr_expect(plans_has_note(p, "-e: main.recovers: not probed: which goroutine calls it can't be known", "1.98"), "%s",
+		  plans_notes(p));
+	cr_expect(plans_has_note(p, "goroutines can't be followed", "1.98"), "%s", plans_notes(p));
+	/* That is all there is to say. */
+	cr_assert_eq(probe_set_missing(s, (const struct probe_plan *[]){p}, 1, &notes, &n), 0);
+	cr_expect_eq(n, 0);
+	probe_notes_free(notes, n);
+	cr_assert_eq(probe_set_add(none, "none", &why), 0);
+	q = plans_resolve(none, path);
+	cr_expect(!q->site_n && plans_has_note(q, "main.recovers: not probed", "1.98"), "%s", plans_notes(q));
+}
+
+/* What C code has in the register is nothing of Go's. */
+Test(go_probes, code_of_c)
+{
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *p = plans_inline(go_program("c"), "_cgo_*_Cfunc_work", &s);
+
+	cr_assert_not_null(plans_site(p, WCBPF_SITE_ENTRY, 0), "%s", plans_notes(p));
+	for (size_t i = 0; i < p->site_n; i++)
+		cr_expect_eq(p->sites[i].go, p->sites[i].point == PROBE_NO_POINT);
 }
