@@ -6,30 +6,41 @@ import subprocess
 from live import Skip, check
 
 TOOLCHAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-toolchain')
-# Besides the system's.
-NEWER = os.environ.get('WCBPF_GO_VERSIONS', '1.23').split()
+# Besides the system's: of each layout of the runtime's structures, and of each set of its words for waits.
+NEWER = os.environ.get('WCBPF_GO_VERSIONS', '1.21 1.23 1.24 1.26 1.27').split()
+
+
+def is_by_status(version):
+    """Are wakes seen as changes of a goroutine's status there?"""
+    return int(version.split('.')[1]) >= 26
+
+
+# The first of either way, for what takes longer; of the newest of these other builds than stripped ones.
+FIRST = [([v for v in NEWER if is_by_status(v) == how] or [None])[0] for how in (False, True)]
+FIRST = [v for v in FIRST if v]
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib', 'go-programs')
 SLEEP = ['runtime.goexit', 'runtime.main', 'main.main', 'main.outer', 'main.inner', 'syscall.Nanosleep']
 
 
-def program(live, name, of='base', compiler='go', version=''):
+def program(live, name, of='base', compiler='go', version='', cache=''):
     """The path of a Go program of the tests, built if need be."""
     folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-programs' + version))
-    rc = subprocess.run([SCRIPT, folder, of], stdout=subprocess.DEVNULL, env=dict(os.environ, GO=compiler)).returncode
+    env = dict(os.environ, GO=compiler, **({'WCBPF_GO_BUILD_CACHE': cache} if cache else {}))
+    rc = subprocess.run([SCRIPT, folder, of], stdout=subprocess.DEVNULL, env=env).returncode
     if rc == 77:
         raise Skip('no Go compiler')
     check(rc == 0, '%s %s %s: status %d', SCRIPT, folder, of, rc)
     return os.path.join(folder, name)
 
 
-def newer_program(live, name, version):
+def newer_program(live, name, version, of='newer'):
     """The same by another version of Go, which is fetched if it can be."""
-    folder = os.path.abspath(os.path.join(live.workloads, '..', '..', 'go-' + version))
-    p = subprocess.run([TOOLCHAIN, version, folder], stderr=subprocess.PIPE, text=True)
+    p = subprocess.run([TOOLCHAIN, version], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if p.returncode == 77:
         raise Skip(p.stderr.strip())
     check(p.returncode == 0, '%s %s: status %d: %s', TOOLCHAIN, version, p.returncode, p.stderr)
-    return program(live, name, 'newer', os.path.join(folder, 'bin', 'go'), '-' + version)
+    folder = p.stdout.strip()
+    return program(live, name, of, os.path.join(folder, 'bin', 'go'), '-' + version, folder + '-build')
 
 
 def stacks_are_whole(live, name):

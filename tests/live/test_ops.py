@@ -11,7 +11,7 @@ import re
 
 import graph
 from live import check
-from test_go import NEWER, newer_program, program
+from test_go import FIRST, newer_program, program
 
 PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
 TOLERANCE_NS, LOADED_NS = 20000000, 300000000
@@ -119,5 +119,5 @@ def test_go_one_thread(live):
 
 
 TESTS = {'go_stripped_go' + version: lambda live, version=version: compared(
-    live, [newer_program(live, 'engine-stripped', version)], 'engine-go.profile', 'engine in Go ' + version,
-    env={'ENGINE_BURN': '2', 'GOMAXPROCS': '4'}, tolerance_ns=LOADED_NS, size=['5', '4']) for version in NEWER}
+    live, [newer_program(live, 'engine-stripped', version, 'newer-engine')], 'engine-go.profile', 'engine in Go ' + version,
+    env={'ENGINE_BURN': '2', 'GOMAXPROCS': '4'}, tolerance_ns=LOADED_NS, size=['5', '4']) for version in FIRST}

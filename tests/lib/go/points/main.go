@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 
 // points [N]: calls functions of many shapes, known numbers of times, and waits
-// in each way that goroutines have. It prints
+// in each way that goroutines have; in the end they queue for one P. It prints
 //
 //	clock realtime=NS monotonic=NS
 //	called NAME times=N
 //	wait kind=WORD goid=N waker=N start=NS end=NS	(CLOCK_MONOTONIC; waker 0: no goroutine)
 //	child goid=N parent=N
+//	queued goid=N start=NS woken=NS by=NS end=NS	(woken between two times, ran at the end)
+//	yielded goid=N start=NS end=NS
 package main
 
 import (
@@ -268,9 +270,111 @@ func network() {
 	far := <-accepted
 	// The poller wakes it, not who wrote.
 	waits("network", func() { near.Read(make([]byte, 1)) }, func() { far.Write([]byte{1}) })
+	waits("deadline", func() {
+		near.SetReadDeadline(time.Now().Add(nap))
+		near.Read(make([]byte, 1))
+	}, nil)
 	near.Close()
 	far.Close()
+	waits("accept", func() {
+		c, err := listener.Accept()
+		if err != nil {
+			panic(err)
+		}
+		c.Close()
+	}, func() {
+		c, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			panic(err)
+		}
+		c.Close()
+	})
 	listener.Close()
+}
+
+func pipe() {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	waits("pipe", func() { r.Read(make([]byte, 1)) }, func() { w.Write([]byte{1}) })
+	r.Close()
+	w.Close()
+}
+
+// timers end a wait themselves, or by a goroutine that they begin.
+func timers() {
+	waits("timer", func() { <-time.After(nap) }, nil)
+	waits("timer_select", func() {
+		t := time.NewTicker(nap)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-make(chan int):
+		}
+	}, nil)
+
+	var start, end int64
+	var waiter, waker int
+	called, done := make(chan int), make(chan int)
+	time.AfterFunc(nap, func() {
+		waker = goid()
+		called <- 1
+	})
+	go func() {
+		waiter, start = goid(), monotonic()
+		<-called
+		end = monotonic()
+		done <- 1
+	}()
+	<-done
+	say("wait kind=after_func goid=%d waker=%d start=%d end=%d", waiter, waker, start, end)
+}
+
+// ---- one P: who is woken runs when nobody else does ----
+
+const busy = int64(5 * time.Millisecond)
+
+func burn() int64 {
+	start := monotonic()
+	for monotonic()-start < busy {
+	}
+	return start
+}
+
+func queues() {
+	runtime.GOMAXPROCS(1)
+	for i := 0; i < 10; i++ {
+		var waiter int
+		var start, end int64
+		c, done := make(chan int), make(chan int)
+		go func() {
+			waiter, start = goid(), monotonic()
+			<-c
+			end = monotonic()
+			done <- 1
+		}()
+		time.Sleep(2 * time.Millisecond)
+		woken := monotonic()
+		c <- 1
+		by := burn()
+		<-done
+		say("queued goid=%d start=%d woken=%d by=%d end=%d", waiter, start, woken, by, end)
+	}
+	for i := 0; i < 10; i++ {
+		var yields int
+		var start, end int64
+		done := make(chan int)
+		go func() {
+			go burn()
+			yields, start = goid(), monotonic()
+			runtime.Gosched()
+			end = monotonic()
+			done <- 1
+		}()
+		<-done
+		say("yielded goid=%d start=%d end=%d", yields, start, end)
+	}
 }
 
 func allWaits() {
@@ -299,6 +403,8 @@ func allWaits() {
 	waits("waitgroup", func() { wg.Wait() }, func() { wg.Done() })
 	waits("sleep", func() { time.Sleep(nap) }, nil)
 	network()
+	pipe()
+	timers()
 	waits("syscall", func() {
 		t := syscall.NsecToTimespec(int64(nap))
 		syscall.Nanosleep(&t, nil)
@@ -313,6 +419,7 @@ func main() {
 	fmt.Printf("clock realtime=%d monotonic=%d\n", time.Now().UnixNano(), monotonic())
 	shapes(n)
 	allWaits()
+	queues()
 	for _, line := range lines {
 		fmt.Println(line)
 	}
