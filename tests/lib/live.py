@@ -142,6 +142,12 @@ class Live:
         """n seconds of an idle machine, in seconds of this one."""
         return n * max(1.0, os.getloadavg()[0] / os.cpu_count()) + self.slack_ns / 1e8
 
+    def attach_rounds(self):
+        """How often to attach to a target: about ten seconds' worth, or what WCBPF_ATTACH_ROUNDS says, and time for it."""
+        rounds = int(os.environ.get('WCBPF_ATTACH_ROUNDS', '7'))
+        signal.alarm(120 + 5 * rounds)
+        return rounds
+
     def figure(self, text, *args):
         self.figures.append(text % args)
 

@@ -96,8 +96,8 @@ def test_moved(live):
 
 
 def test_attach_many_times(live):
-    """Attached and detached under load: the target's output and end are as without. WCBPF_ATTACHES=200 for the long run."""
-    rounds = int(os.environ.get('WCBPF_ATTACHES', '4'))
+    """Attached and detached under load: the target's output and end are as without."""
+    rounds = live.attach_rounds()
     p = live.spawn(live.work('probed until'))
     live.until('runs', lambda: live.text(p))
     for _ in range(rounds):

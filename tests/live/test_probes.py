@@ -4,18 +4,21 @@
 Each program is run without wcbpf first: what it prints and how it ends must be the same with its functions probed, and
 the number of ops is that which the program says.
 """
+import collections
 import os
 import re
 import signal
 import struct
 import subprocess
 
+import graph
 from live import Skip, check, tracer_programs
 from test_go import program
 
 FUNCTIONS = ['plain', 'tail_target', 'recursive', 'several_returns', 'tail_calls', 'maybe_tail', 'by_table',
              'many_arguments', 'no_frame', 'floats', 'deep_frame', 'loops_at_entry', 'jumps_away', 'only_returns']
 PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'profiles')
+ATTACHED_NS = 20000000      # from when a recording's begin, and to its end, its probes are surely there
 UPROBE_EVENTS = '/sys/kernel/tracing/uprobe_events'
 
 
@@ -272,19 +275,58 @@ def test_killed_tracer_leaves_nothing(live):
           target.returncode)
 
 
+def whole_ops(g, begin_ns, end_ns):
+    """The program's own ops that began and ended between two times, as a list of what they are."""
+    return [op.own() for op in g.own_ops() if not op.open and op.start > begin_ns and op.end < end_ns]
+
+
+class Engine:
+    """An engine stand-in that runs while it is attached to, and what was seen of it each time."""
+
+    def __init__(self, live, argv, env):
+        self.live, self.own = live, live.path('own%d.ndjson' % live.n)
+        self.process = live.spawn([*argv, '4', '24'], env=dict(os.environ, ENGINE_WCPROF=self.own, **env))
+        self.seen = []
+
+    def attach(self, profile):
+        """False: it was over before the recording was."""
+        rec = self.live.attach('-p', str(self.process.pid), '--probes', profile, '--max-overhead', '0', '-d', '150ms',
+                               lossy=True, strict=False, rc=None)
+        if self.process.poll() is not None:
+            return False
+        check(rec.rc == 0 and rec.header and rec.summary, 'attach ended with %s: %s', rec.rc, rec.err)
+        check(not rec.integrity['lost_ops'], 'losses: %s', rec.lost_text())
+        dump = [rec.path(n) for n in ('wcprof.ndjson', 'wcprof.ndjson.gz') if os.path.exists(rec.path(n))][0]
+        self.seen.append(graph.Graph(dump))
+        return True
+
+    def finish(self):
+        """Everything it did while attached was seen, and nothing else. Gives the number of ops."""
+        live, p = self.live, self.process
+        check(live.wait(p, 60) == 0, 'status %s: %s', p.returncode, live.text(p, 1)[-500:])
+        check('4 sessions, 24 rounds' in live.text(p), 'said %s', live.text(p))
+        truth, n = graph.Graph(self.own), 0
+        for g in self.seen:
+            begin, end = g.begin_ns, g.begin_ns + g.end_ns
+            for what, some, of in (('not seen', truth, g), ('invented', g, truth)):
+                inner = collections.Counter(whole_ops(some, begin + ATTACHED_NS, end - ATTACHED_NS))
+                missing = inner - collections.Counter(whole_ops(of, begin, end))
+                check(not missing, '%d ops %s: %s', sum(missing.values()), what, list(missing)[:3])
+            n += sum(inner.values())
+        return n
+
+
 def attached_again_and_again(live, argv, profile, env):
-    rounds = int(os.environ.get('WCBPF_ATTACH_ROUNDS', '3'))
-    target = live.spawn(argv + ['4', '24'], env=dict(os.environ, **env))
-    n = 0
-    for n in range(rounds):
-        if target.poll() is not None:
-            check(target.returncode == 0, 'status %s after %d rounds: %s', target.returncode, n, live.text(target, 1))
-            target = live.spawn(argv + ['4', '24'], env=dict(os.environ, **env))
-        rec = live.attach('-p', str(target.pid), '--probes', profile, '-d', '100ms', lossy=True, strict=False, rc=None)
-        check(rec.rc == 0 or target.poll() is not None, 'attach ended with %s: %s', rec.rc, rec.err)
-    check(live.wait(target, 60) == 0, 'status %s: %s', target.returncode, live.text(target, 1)[-500:])
-    check('4 sessions, 24 rounds' in live.text(target), 'said %s', live.text(target))
-    live.figure('%s: attached %d times, unharmed', os.path.basename(argv[0]), rounds)
+    rounds = live.attach_rounds()
+    engines, n = [], 0
+    while n < rounds:
+        if not engines or engines[-1].process.poll() is not None:
+            check(len(engines) <= rounds, 'the program ends before it is attached to')
+            engines.append(Engine(live, argv, env))
+        n += engines[-1].attach(profile)
+    ops = sum(e.finish() for e in engines)
+    check(ops > rounds, '%d ops in %d recordings', ops, rounds)
+    live.figure('%s: attached %d times, unharmed, %d ops as it says itself', os.path.basename(argv[0]), rounds, ops)
 
 
 def test_attach_and_detach_c(live):
