@@ -264,8 +264,11 @@ static int processes_finish(struct assemble *a)
 		op->class_id = p->comm_id;
 		op->ident_id = op->client_id = p->key_id;
 	}
-	for (uint32_t i = 1; i < m->link_n; i++)
-		m->links[i].ident_id = m->processes[m->links[i].ident_id].key_id;
+	/* What leads to no op is named already. */
+	for (uint32_t i = 1; i < m->link_n; i++) {
+		if (m->links[i].to)
+			m->links[i].ident_id = m->processes[m->links[i].ident_id].key_id;
+	}
 	return 0;
 }
 

@@ -100,7 +100,11 @@ enum assemble_role {
 	ASSEMBLE_ROLE_END,	/* it ends, on any strand: at the entry or the mark; at the exit if a value of it is asked for */
 	ASSEMBLE_ROLE_WAIT,	/* one wait from entry to exit, for the op that has the key `target` or for `resource` */
 	ASSEMBLE_ROLE_LOCK,	/* likewise for `resource`, from the first blocking to the exit, only if it blocked */
-	ASSEMBLE_ROLE_KEY,	/* the innermost open op of the strand has the key `key` too */
+	/*
+	 * The open op that has the key `target`, else the innermost of the strand, has the key `key` too, and the texts
+	 * and the outcome that are made here
+	 */
+	ASSEMBLE_ROLE_KEY,
 	ASSEMBLE_ROLE_SPAN,	/* an OTel span begins (at the exit, or the mark): texts trace and span */
 	ASSEMBLE_ROLE_SPAN_END, /* it ends (at the entry or the mark): likewise */
 };
@@ -115,11 +119,19 @@ enum assemble_format {
 /* Values by number: 0.. those of the entry (or the mark), ASSEMBLE_EXIT_VALUE.. those of the exit. */
 enum { ASSEMBLE_EXIT_VALUE = WCBPF_FETCHES_MAX, ASSEMBLE_VALUES_MAX = 2 * WCBPF_FETCHES_MAX };
 
+/* When a piece is written: a group begins with one that always is. */
+enum assemble_when {
+	ASSEMBLE_WHEN_ALWAYS,
+	ASSEMBLE_WHEN_NONE, /* nothing was written of its group so far */
+	ASSEMBLE_WHEN_SOME, /* something was of the piece right before it */
+};
+
 /* Words and values in order: "exec:{0}". A value that could not be read leaves its place empty. */
 struct assemble_piece {
 	const char *literal; /* of value -1 */
 	int8_t value;	     /* -1: none */
 	uint8_t format;	     /* enum assemble_format */
+	uint8_t when;	     /* enum assemble_when */
 };
 struct assemble_text {
 	const struct assemble_piece *pieces;
@@ -154,9 +166,12 @@ struct assemble_point {
 	 * its last holder's.
 	 */
 	struct assemble_text key;
-	struct assemble_text target;   /* WAIT: key of the op that is waited for */
+	struct assemble_text target;   /* WAIT: key of the op that is waited for; KEY: of the op that is meant */
 	struct assemble_text resource; /* LOCK, WAIT without target: what the wait shows as its ident */
 	struct assemble_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
+	struct assemble_text under; /* OP, WAIT, LOCK, KEY: meant only if the op around it has this class; none: always */
+	/* OP, BEGIN, KEY: a client: ops without parent that have it hang below the op (a LINK_NESTED_CLIENT) */
+	struct assemble_text nested;
 	struct assemble_choices outcome; /* OP, END: enum op_outcome; none: OUTCOME_NONE */
 	/*
 	 * WAIT: enum wait_reason. None: by the target's kind (call_exec, or singleflight if another is seen to have begun
@@ -168,6 +183,12 @@ struct assemble_point {
 	bool contended; /* WAIT: recorded only if its strand blocked inside; LOCK always is so */
 	bool hosts;	/* OP, BEGIN: an engine's execution of processes: those that are started inside make phases below it */
 	bool root;	/* OP, BEGIN: its parent is 0, whatever its strand does */
+	/*
+	 * WAIT: it is over when its strand goes on after having blocked for the first time; if it never did, as it
+	 * began. The rest of the function does other things.
+	 */
+	bool once;
+	bool inherits_class, inherits_client; /* OP, BEGIN: of the op that it hangs below, if that has one */
 	bool entry_repeats; /* its entry may be hit again within one call: by a loop that begins there */
 	bool shared_exits; /* some of its exits are other functions' too: one without an entry is none of its own */
 };

@@ -123,9 +123,11 @@ static void rest_move(struct compaction *c)
 	for (size_t i = 1; i < m->link_n; i++) {
 		struct model_link l = m->links[i];
 
+		bool named = !l.to; /* a client, by its ident */
+
 		l.from = c->to[l.from];
 		l.to = c->to[l.to];
-		if (l.from && l.to)
+		if (l.from && (l.to || named))
 			m->links[kept++] = l;
 	}
 	m->link_n = kept;

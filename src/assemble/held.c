@@ -34,6 +34,7 @@ struct held {
 	struct pending_wait sum;
 	struct place place;
 	uint64_t first_ns;	/* it blocked first, 0: not yet */
+	uint64_t over_ns;	/* of one that is over before its exit, 0: not yet */
 	uint32_t target;	/* who had its key at the entry, and was open; 0: none */
 	uint32_t ustack;	/* of the entry */
 	bool certain;
@@ -152,7 +153,8 @@ static void outer_note(struct strand *s, const struct call *inner, const struct 
 	for (struct call *c = (struct call *)inner; c-- > s->calls;) {
 		if (c->kind == CALL_OP || c->kind == CALL_DROPPED)
 			return;
-		if (c->kind != CALL_WAIT)
+		/* One that is over once it has blocked waits for nothing else. */
+		if (c->kind != CALL_WAIT || c->point->p.once)
 			continue;
 		c->held->sum.blocked_ns += x->blocked_ns;
 		c->held->sum.runnable_ns += x->runnable_ns;
@@ -161,17 +163,33 @@ static void outer_note(struct strand *s, const struct call *inner, const struct 
 	}
 }
 
-int assemble_held_take(struct strand *s, struct call *c, const struct stretch *x, bool *ret_taken)
+/* Is the stretch part of what the function does behind its wait? */
+static bool is_behind(const struct assemble *a, const struct call *c, const struct stretch *x)
+{
+	const struct held *held = c->held;
+	const struct model_op *target = &a->m->ops[held->target];
+
+	if (!c->point->p.once)
+		return false;
+	/* Who finds it over needs not wait. */
+	return held->over_ns || (held->target && !held->first_ns && !target->open &&
+				 assemble_relative(a, x->start_ns) > target->end_ns);
+}
+
+int assemble_held_take(const struct assemble *a, struct strand *s, struct call *c, const struct stretch *x,
+		       bool *ret_taken)
 {
 	struct held *held = c->held;
 
 	/* What comes before its first blocking is no part of a lock's wait. */
-	if (is_lock(c) && !held->first_ns && !is_blocking(x)) {
+	if (is_behind(a, c, x) || (is_lock(c) && !held->first_ns && !is_blocking(x))) {
 		*ret_taken = false;
 		return 0;
 	}
 	if (is_blocking(x) && !held->first_ns)
 		held->first_ns = x->start_ns;
+	if (is_blocking(x) && c->point->p.once)
+		held->over_ns = x->end_ns;
 	held->certain |= held->first_ns && !c->point->late_only;
 	outer_note(s, c, x);
 	*ret_taken = true;
@@ -293,19 +311,30 @@ static int row_without(struct assemble *a, const struct strand *s, const struct 
 static void times_set(const struct assemble *a, struct held *x, const struct call *c, const struct call_end *end)
 {
 	struct pending_wait *w = &x->sum;
+	bool over = c->point->p.once && (x->over_ns || end->how != END_OPEN);
 	uint64_t length_ns;
 
 	w->start_ns = assemble_clip(a, is_lock(c) && x->first_ns ? x->first_ns : c->begin_ns);
-	w->end_ns = assemble_clip(a, end->time_ns);
+	w->end_ns = assemble_clip(a, !over ? end->time_ns : x->over_ns ?: c->begin_ns);
 	w->end_ns = w->end_ns > w->start_ns ? w->end_ns : w->start_ns;
 	length_ns = w->end_ns - w->start_ns;
 	w->blocked_ns = w->blocked_ns < length_ns ? w->blocked_ns : length_ns;
 	w->runnable_ns = w->runnable_ns < length_ns - w->blocked_ns ? w->runnable_ns : length_ns - w->blocked_ns;
 	if (w->wake_ns && (w->wake_ns < w->start_ns || w->wake_ns > w->end_ns))
 		w->wake_ns = 0;
-	w->clipped |= end->how == END_OPEN ? CLIPPED_AFTER : 0;
-	if (end->how == END_OPEN)
+	w->clipped |= end->how == END_OPEN && !over ? CLIPPED_AFTER : 0;
+	if (end->how == END_OPEN && !over)
 		w->outcome = WAIT_OUTCOME_NONE;
+}
+
+/*
+ * A function that waits only for what another is at just then, and may block for a lock before or behind: without such
+ * an op, or if it is the strand's own work, that was no wait for one.
+ */
+static bool is_idle(const struct assemble *a, const struct strand *s, const struct call *c, uint32_t target)
+{
+	return c->point->p.once && c->point->p.contended && c->point->p.target.piece_n &&
+	       (!target || a->ops[target].thread == s->thread);
 }
 
 /* The call whose wait it is has joined another's execution. */
@@ -319,39 +348,6 @@ static void joined_set(struct strand *s)
 		c->joined = c->joined || c->point->p.kind == OP_CALL;
 		return;
 	}
-}
-
-static int wait_make(struct assemble *a, struct strand *s, const struct call *c, const struct call_end *end)
-{
-	struct hit_values v = { .entry = c->entry, .exit = end->exit };
-	struct held *x = c->held;
-	enum wait_reason reason;
-	uint32_t target, ident_id, row, wait, thread;
-
-	if (kept_fold(x) < 0 || target_resolve(a, s, c, &v, &target, &ident_id) < 0 ||
-	    assemble_strand_thread(a, s, c->begin_ns, &thread) < 0)
-		return -ENOMEM;
-	reason = reason_of(a, s, c, &v, target);
-	if (rows_count(a, x, c, reason, &row) < 0 ||
-	    (!row && row_without(a, s, x, c, reason, thread, &row) < 0) ||
-	    (!target && c->point->p.resource.piece_n && assemble_text_intern(a, &c->point->p.resource, &v, &ident_id) < 0))
-		return -ENOMEM;
-	if (reason == REASON_SINGLEFLIGHT)
-		joined_set(s);
-	times_set(a, x, c, end);
-	x->sum.row = row;
-	/* What has spawned the strand may have ended before. */
-	if (x->place.op && !a->m->ops[x->place.op].open)
-		x->place.op = assemble_strand_own_op(a, s);
-	x->sum.op = x->place.dropped || !thread ? 0 : x->place.op;
-	if (assemble_wait_emit(a, thread, &x->sum, &wait) < 0)
-		return -ENOMEM;
-	if (!wait)
-		return 0;
-	/* Here a string already: targets.c knows these by their rows. */
-	a->m->waits[wait].ident_id = ident_id;
-	a->m->waits[wait].target = target;
-	return 0;
 }
 
 /* No wait of the choke point's: each is what it is by itself. More than were kept have lost their limits. */
@@ -378,6 +374,42 @@ static int replay(struct assemble *a, struct strand *s, const struct call *c)
 		if (assemble_stretch_put(a, s, s->thread, &x->kept[i]) < 0)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int wait_make(struct assemble *a, struct strand *s, const struct call *c, const struct call_end *end)
+{
+	struct hit_values v = { .entry = c->entry, .exit = end->exit };
+	struct held *x = c->held;
+	enum wait_reason reason;
+	uint32_t target, ident_id, row, wait, thread;
+
+	if (target_resolve(a, s, c, &v, &target, &ident_id) < 0)
+		return -ENOMEM;
+	if (is_idle(a, s, c, target))
+		return replay(a, s, c);
+	if (kept_fold(x) < 0 || assemble_strand_thread(a, s, c->begin_ns, &thread) < 0)
+		return -ENOMEM;
+	reason = reason_of(a, s, c, &v, target);
+	if (rows_count(a, x, c, reason, &row) < 0 ||
+	    (!row && row_without(a, s, x, c, reason, thread, &row) < 0) ||
+	    (!target && c->point->p.resource.piece_n && assemble_text_intern(a, &c->point->p.resource, &v, &ident_id) < 0))
+		return -ENOMEM;
+	if (reason == REASON_SINGLEFLIGHT)
+		joined_set(s);
+	times_set(a, x, c, end);
+	x->sum.row = row;
+	/* What has spawned the strand may have ended before. */
+	if (x->place.op && !a->m->ops[x->place.op].open)
+		x->place.op = assemble_strand_own_op(a, s);
+	x->sum.op = x->place.dropped || !thread ? 0 : x->place.op;
+	if (assemble_wait_emit(a, thread, &x->sum, &wait) < 0)
+		return -ENOMEM;
+	if (!wait)
+		return 0;
+	/* Here a string already: targets.c knows these by their rows. */
+	a->m->waits[wait].ident_id = ident_id;
+	a->m->waits[wait].target = target;
 	return 0;
 }
 

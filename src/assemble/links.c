@@ -83,6 +83,25 @@ int assemble_link_seed(struct assemble *a, uint32_t process, const struct assemb
 	return link_make(a, 0, process, seed->now_ns);
 }
 
+/* It leads to no op: who the client is shows by its ops. */
+int assemble_link_nested(struct assemble *a, uint32_t op, uint32_t client_id, uint64_t time_ns)
+{
+	struct model *m = a->m;
+	uint32_t link;
+	int r = model_link_add(m, &link);
+
+	if (r < 0)
+		return r == -ENOSPC ? 0 : r;
+	m->links[link] = (struct model_link){
+		.kind = LINK_NESTED_CLIENT,
+		.from = op,
+		.ident_id = client_id,
+		.start_ns = assemble_relative(a, time_ns),
+		.end_ns = assemble_relative(a, time_ns),
+	};
+	return 0;
+}
+
 static int seed_tie(struct assemble *a, uint32_t process)
 {
 	struct process_state *s = &a->processes[process];

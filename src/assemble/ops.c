@@ -19,6 +19,7 @@
 #include "assemble/held.h"
 #include "assemble/hosts.h"
 #include "assemble/keys.h"
+#include "assemble/links.h"
 #include "assemble/scope.h"
 #include "assemble/spans.h"
 #include "assemble/threads.h"
@@ -81,6 +82,51 @@ static int texts_fill(struct assemble *a, uint32_t op, const struct point *p, co
 	return 0;
 }
 
+/* The nearest op of a choke point, from this one outwards: those of processes, threads and goroutines are none. */
+static uint32_t told_of(const struct assemble *a, uint32_t op)
+{
+	while (op && !a->ops[op].thread)
+		op = a->m->ops[op].parent;
+	return op;
+}
+
+/* Who asked, and for what, is often an argument further out only. */
+static void names_inherit(struct assemble *a, uint32_t op, const struct point *p)
+{
+	struct model_op *o = &a->m->ops[op];
+	const struct model_op *up = &a->m->ops[told_of(a, o->parent)];
+
+	if (p->p.inherits_class && up->class_id)
+		o->class_id = up->class_id;
+	if (p->p.inherits_client && up->client_id)
+		o->client_id = up->client_id;
+}
+
+static int nested_link(struct assemble *a, uint32_t op, const struct point *p, const struct hit_values *v,
+		       uint64_t time_ns)
+{
+	uint32_t client_id;
+
+	if (assemble_text_intern(a, &p->p.nested, v, &client_id) < 0)
+		return -ENOMEM;
+	return client_id ? assemble_link_nested(a, op, client_id, time_ns) : 0;
+}
+
+/* Is the point meant inside that op? */
+static int under_ask(struct assemble *a, const struct point *p, uint32_t op, const struct hit_values *v, bool *ret)
+{
+	uint32_t class_id;
+
+	*ret = true;
+	if (!p->p.under.piece_n)
+		return 0;
+	if (assemble_text_intern(a, &p->p.under, v, &class_id) < 0)
+		return -ENOMEM;
+	op = told_of(a, op);
+	*ret = op && a->m->ops[op].class_id == class_id;
+	return 0;
+}
+
 /* What the texts left without a class is called by its point. */
 static int class_finish(struct assemble *a, uint32_t op, const struct point *p)
 {
@@ -120,8 +166,10 @@ static int op_make(struct assemble *a, const struct hit *h, const struct place *
 	o->ustack = ustack;
 	if (texts_fill(a, op, h->point, v, false) < 0 ||
 	    (!assemble_text_is_late(&h->point->p.key) && key_put(a, h->strand->process, &h->point->p.key, v, op) < 0) ||
+	    (!assemble_text_is_late(&h->point->p.nested) && nested_link(a, op, h->point, v, h->time_ns) < 0) ||
 	    (h->point->p.hosts && assemble_host_begin(a, op) < 0))
 		return -ENOMEM;
+	names_inherit(a, op, h->point);
 	*ret = op;
 	return 0;
 }
@@ -131,7 +179,8 @@ static int op_close(struct assemble *a, uint32_t process, uint32_t op, const str
 		    uint64_t time_ns)
 {
 	if (v && (texts_fill(a, op, p, v, true) < 0 ||
-		  (assemble_text_is_late(&p->p.key) && key_put(a, process, &p->p.key, v, op) < 0)))
+		  (assemble_text_is_late(&p->p.key) && key_put(a, process, &p->p.key, v, op) < 0) ||
+		  (assemble_text_is_late(&p->p.nested) && nested_link(a, op, p, v, time_ns) < 0)))
 		return -ENOMEM;
 	if (a->ops[op].flags & OP_UNDECIDED && class_finish(a, op, p) == 0 && v && assemble_scope_has(a, op))
 		a->ops[op].flags |= OP_MATCHES;
@@ -167,7 +216,7 @@ static int call_op_close(struct assemble *a, struct strand *s, struct call *c, c
 		return -ENOMEM;
 	if (!left)
 		op_unwind(a, c->op);
-	else
+	else if (a->m->ops[c->op].outcome == OUTCOME_NONE) /* else a KEY has told */
 		a->m->ops[c->op].outcome = outcome_of(c, end->by ?: c->point, &by);
 	if (c->point->late_only && !(left && only_ask(c->point, &v, true) == ONLY_YES))
 		a->ops[c->op].flags |= OP_REMOVED;
@@ -191,9 +240,14 @@ static int op_begin(struct assemble *a, struct hit *h, const struct hit_values *
 	bool in_scope = place_of(a, h).in_scope;
 	struct place place;
 	uint32_t op, thread;
+	bool meant;
 
 	ret->kind = CALL_LEFT_OUT;
 	if (only_ask(h->point, v, h->point->acts_at_exit) == ONLY_NO)
+		return 0;
+	if (under_ask(a, h->point, assemble_strand_place(a, h->strand, h->depth).op, v, &meant) < 0)
+		return -ENOMEM;
+	if (!meant)
 		return 0;
 	if (a->scope && assemble_scope_ask(a, h->point, v, &verdict) < 0)
 		return -ENOMEM;
@@ -307,11 +361,53 @@ static int span_act(struct assemble *a, struct hit *h, const struct hit_values *
 	return assemble_span_begin(a, &ids, place.op, h->time_ns);
 }
 
+/* What it has texts for; one that could not be made leaves what there is. */
+static int texts_tell(struct assemble *a, uint32_t op, const struct point *p, const struct hit_values *v)
+{
+	struct model_op *o = &a->m->ops[op];
+	const struct {
+		const struct assemble_text *text;
+		uint32_t *id;
+	} texts[] = { { &p->p.class, &o->class_id }, { &p->p.ident, &o->ident_id }, { &p->p.client, &o->client_id } };
+	uint32_t id;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (assemble_text_intern(a, texts[i].text, v, &id) < 0)
+			return -ENOMEM;
+		*texts[i].id = id ?: *texts[i].id;
+	}
+	if (meta_intern(a, o->kind, &p->p.meta, v, &id) < 0)
+		return -ENOMEM;
+	o->meta_id = id ?: o->meta_id;
+	return 0;
+}
+
+static int key_act(struct assemble *a, struct hit *h, const struct hit_values *v)
+{
+	struct place place = assemble_strand_place(a, h->strand, h->depth);
+	uint32_t op = place.dropped ? 0 : place.op;
+	uint8_t word;
+	bool meant;
+
+	if (under_ask(a, h->point, op, v, &meant) < 0)
+		return -ENOMEM;
+	if (meant && h->point->p.target.piece_n) {
+		if (assemble_text_make(a, &h->point->p.target, v) < 0)
+			return -ENOMEM;
+		op = assemble_key_find(a, h->strand->process);
+	}
+	if (!meant || !op || !a->ops[op].thread || !a->m->ops[op].open)
+		return 0;
+	if (assemble_choice_find(&h->point->p.outcome, v, &word))
+		a->m->ops[op].outcome = word;
+	if (texts_tell(a, op, h->point, v) < 0 || nested_link(a, op, h->point, v, h->time_ns) < 0)
+		return -ENOMEM;
+	return key_put(a, h->strand->process, &h->point->p.key, v, op);
+}
+
 /* What a point does at one moment. */
 static int act(struct assemble *a, struct hit *h, const struct hit_values *v)
 {
-	struct place place;
-
 	switch (h->point->p.role) {
 	case ASSEMBLE_ROLE_BEGIN:
 		return begin_act(a, h, v);
@@ -328,10 +424,7 @@ static int act(struct assemble *a, struct hit *h, const struct hit_values *v)
 	case ASSEMBLE_ROLE_END:
 		return end_act(a, h, v);
 	case ASSEMBLE_ROLE_KEY:
-		place = assemble_strand_place(a, h->strand, h->depth);
-		if (place.dropped || !a->ops[place.op].thread || !a->m->ops[place.op].open)
-			return 0;
-		return key_put(a, h->strand->process, &h->point->p.key, v, place.op);
+		return key_act(a, h, v);
 	default:
 		return span_act(a, h, v, h->point->p.role == ASSEMBLE_ROLE_SPAN_END);
 	}
@@ -345,7 +438,11 @@ static int wait_begin(struct assemble *a, struct hit *h, const struct hit_values
 	bool wanted = only_ask(h->point, v, false) != ONLY_NO && (!a->scope || place.in_scope);
 	struct call *c;
 	uint32_t thread;
+	bool meant;
 
+	if (under_ask(a, h->point, place.op, v, &meant) < 0)
+		return -ENOMEM;
+	wanted = wanted && meant;
 	if (wanted && assemble_strand_thread(a, h->strand, h->time_ns, &thread) < 0)
 		return -ENOMEM;
 	place = assemble_strand_place(a, h->strand, h->depth);

@@ -130,12 +130,20 @@ static int value_add(struct buffer *b, const struct value *v, uint8_t format)
 
 int assemble_text_make(struct assemble *a, const struct assemble_text *t, const struct hit_values *v)
 {
+	size_t group = 0, last = 0; /* where they begin */
+
 	a->text.n = 0;
 	for (size_t i = 0; i < t->piece_n; i++) {
 		const struct assemble_piece *piece = &t->pieces[i];
 		const struct value *value = value_at(v, piece->value);
+		bool written = a->text.n > last;
 		int r = 0;
 
+		group = piece->when == ASSEMBLE_WHEN_ALWAYS ? a->text.n : group;
+		last = a->text.n;
+		if ((piece->when == ASSEMBLE_WHEN_NONE && a->text.n > group) ||
+		    (piece->when == ASSEMBLE_WHEN_SOME && !written))
+			continue;
 		if (piece->value < 0)
 			r = buffer_add(&a->text, piece->literal, strlen(piece->literal));
 		else if (value)
@@ -260,12 +268,13 @@ static int choices_copy(struct assemble_choices *ret, const struct assemble_choi
 	return 0;
 }
 
-enum { TEXT_N = 9 };
+enum { TEXT_N = 11 };
 
 static void texts_of(struct assemble_point *p, struct assemble_text *ret[TEXT_N])
 {
 	struct assemble_text *const texts[TEXT_N] = { &p->class,  &p->ident,	&p->client, &p->meta, &p->key,
-						      &p->target, &p->resource, &p->trace,  &p->span };
+						      &p->target, &p->resource, &p->trace,  &p->span,
+						      &p->under,  &p->nested };
 
 	memcpy(ret, texts, sizeof(texts));
 }
@@ -298,7 +307,8 @@ static bool values_fit(const struct assemble_point *p)
 	for (size_t i = 0; i < TEXT_N; i++) {
 		for (size_t k = 0; k < texts[i]->piece_n; k++) {
 			if (texts[i]->pieces[k].value >= ASSEMBLE_VALUES_MAX ||
-			    texts[i]->pieces[k].format > ASSEMBLE_FORMAT_POINTER)
+			    texts[i]->pieces[k].format > ASSEMBLE_FORMAT_POINTER ||
+			    texts[i]->pieces[k].when > ASSEMBLE_WHEN_SOME)
 				return false;
 		}
 	}
@@ -351,6 +361,9 @@ static int point_copy(const struct assemble_point *p, struct point **ret)
 	x->p.contended = p->contended;
 	x->p.hosts = p->hosts;
 	x->p.root = p->root;
+	x->p.once = p->once;
+	x->p.inherits_class = p->inherits_class;
+	x->p.inherits_client = p->inherits_client;
 	x->p.shared_exits = p->shared_exits;
 	x->p.entry_repeats = p->entry_repeats;
 	x->p.name = strdup(p->name ?: "");

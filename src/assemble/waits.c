@@ -308,7 +308,7 @@ int assemble_stretch_put(struct assemble *a, struct strand *s, uint32_t thread, 
 	bool taken = false;
 	uint32_t row;
 
-	if (waiting && assemble_held_take(s, waiting, x, &taken) < 0)
+	if (waiting && assemble_held_take(a, s, waiting, x, &taken) < 0)
 		return -ENOMEM;
 	if (taken)
 		return 0;

@@ -35,8 +35,11 @@ _Static_assert((int)PROBE_ALWAYS == ASSEMBLE_ALWAYS && (int)PROBE_EQ == ASSEMBLE
 _Static_assert((int)PROBE_FORMAT_TYPE == ASSEMBLE_FORMAT_TYPED && (int)PROBE_FORMAT_HEX == ASSEMBLE_FORMAT_HEX &&
 		       (int)PROBE_FORMAT_POINTER == ASSEMBLE_FORMAT_POINTER,
 	       "the same formats");
+_Static_assert((int)PROBE_WHEN_ALWAYS == ASSEMBLE_WHEN_ALWAYS && (int)PROBE_WHEN_NONE == ASSEMBLE_WHEN_NONE &&
+		       (int)PROBE_WHEN_SOME == ASSEMBLE_WHEN_SOME,
+	       "the same conditions");
 
-#define TEXT_N 9
+#define TEXT_N 11
 #define CHOICES_N 3
 
 /* Room for one point's lists. */
@@ -58,7 +61,7 @@ static void text_copy(struct lists *l, const struct probe_text *from, struct ass
 	to->piece_n = from->n;
 	for (size_t i = 0; i < from->n; i++)
 		l->pieces[l->piece_n++] = (struct assemble_piece){ .literal = from->v[i].literal, .value = from->v[i].value,
-								   .format = from->v[i].format };
+								   .format = from->v[i].format, .when = from->v[i].when };
 }
 
 static void choices_copy(struct lists *l, const struct probe_choices *from, struct assemble_choices *to)
@@ -76,7 +79,8 @@ static int on_point(void *arg, uint32_t number, const struct probe_point *p)
 	struct capture *c = arg;
 	struct assemble_point to = { .name = p->name, .role = (enum assemble_role)p->role, .kind = p->kind, .work = p->work,
 				     .wait_kind = p->wait_kind, .contended = p->contended, .hosts = p->hosts, .root = p->root,
-				     .shared_exits = p->shared_exits, .entry_repeats = p->entry_repeats };
+				     .shared_exits = p->shared_exits, .entry_repeats = p->entry_repeats, .once = p->once,
+				     .inherits_class = p->inherits_class, .inherits_client = p->inherits_client };
 	const struct {
 		const struct probe_text *from;
 		struct assemble_text *to;
@@ -84,6 +88,7 @@ static int on_point(void *arg, uint32_t number, const struct probe_point *p)
 		{ &p->class, &to.class }, { &p->ident, &to.ident },   { &p->client, &to.client },
 		{ &p->meta, &to.meta },	  { &p->key, &to.key },	      { &p->target, &to.target },
 		{ &p->resource, &to.resource }, { &p->trace, &to.trace }, { &p->span, &to.span },
+		{ &p->under, &to.under }, { &p->nested, &to.nested },
 	};
 	const struct {
 		const struct probe_choices *from;

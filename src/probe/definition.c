@@ -214,6 +214,15 @@ static int read_resource(struct making *m, const char *value)
 	return read_text(m, value, &m->d->resource);
 }
 
+static int read_under(struct making *m, const char *value)
+{
+	return read_text(m, value, &m->d->under);
+}
+static int read_nested(struct making *m, const char *value)
+{
+	return read_text(m, value, &m->d->nested);
+}
+
 static int read_trace(struct making *m, const char *value)
 {
 	return read_text(m, value, &m->d->trace);
@@ -297,6 +306,28 @@ static int read_root(struct making *m, const char *value)
 {
 	return yes_or_no(m->source, "root", value, &m->d->root);
 }
+static int read_once(struct making *m, const char *value)
+{
+	return yes_or_no(m->source, "once", value, &m->d->once);
+}
+
+/* "class, client" */
+static int read_inherits(struct making *m, const char *value)
+{
+	for (const char *at = value; *at;) {
+		size_t n = strcspn(at, ", \t");
+
+		if (n == 5 && !strncmp(at, "class", n))
+			m->d->inherits_class = true;
+		else if (n == 6 && !strncmp(at, "client", n))
+			m->d->inherits_client = true;
+		else
+			return source_refuse(m->source, "inherits = %s: class, client or both were expected", value);
+		at += n + strspn(at + n, ", \t");
+	}
+	return 0;
+}
+
 static int read_stack(struct making *m, const char *value)
 {
 	return yes_or_no(m->source, "stack", value, &m->d->takes_stack);
@@ -328,21 +359,25 @@ static const struct key {
 	{"at", read_at, IN_LATE},
 	{"kind", read_kind, IN_OPS},
 	{"work", read_work, IN_OPS},
-	{"class", read_class, IN_OPS},
-	{"ident", read_ident, IN_OPS},
-	{"client", read_client, IN_OPS},
-	{"meta", read_meta, IN_OPS},
-	{"outcome", read_outcome, IN_OP | IN_END},
+	{"class", read_class, IN_OPS | IN_KEY},
+	{"ident", read_ident, IN_OPS | IN_KEY},
+	{"client", read_client, IN_OPS | IN_KEY},
+	{"meta", read_meta, IN_OPS | IN_KEY},
+	{"inherits", read_inherits, IN_OPS},
+	{"outcome", read_outcome, IN_OP | IN_END | IN_KEY},
 	{"hosts", read_hosts, IN_OPS},
 	{"root", read_root, IN_OPS},
 	{"key", read_key, IN_OPS | IN_END | IN_KEY},
 	{"trace", read_trace, IN_SPANS},
 	{"span", read_span, IN_SPANS},
-	{"target", read_target, IN_WAIT},
+	{"target", read_target, IN_WAIT | IN_KEY},
+	{"under", read_under, IN_OP | IN_WAITS | IN_KEY},
+	{"nested", read_nested, IN_OPS | IN_KEY},
 	{"resource", read_resource, IN_WAITS},
 	{"reason", read_reason, IN_WAIT},
 	{"wait_kind", read_wait_kind, IN_WAITS},
 	{"contended", read_contended, IN_WAIT},
+	{"once", read_once, IN_WAIT},
 	{"only", read_only, IN_ALL},
 	{"stack", read_stack, IN_ALL},
 	{"optional", read_optional, IN_ALL},
@@ -488,8 +523,11 @@ static int count_check(struct making *m)
 {
 	size_t n[2] = {0};
 
-	for (size_t i = 0; i < m->d->values.n; i++)
-		n[m->d->values.v[i].at_exit]++;
+	for (size_t i = 0; i < m->d->values.n; i++) {
+		const struct value *v = &m->d->values.v[i];
+
+		n[v->at_exit] += v->alternatives[0].base != EXPR_CONST && v->alternatives[0].base != EXPR_WORD;
+	}
 	for (size_t i = 0; i < 2; i++)
 		if (n[i] > WCBPF_FETCHES_MAX)
 			return source_refuse(m->source, "%zu values at the %s; at most %d can be taken", n[i],
@@ -524,8 +562,9 @@ static int definition_check(struct making *m)
 		return source_refuse(m->source,
 				     "an argument's place may hold something else @exit; a result or a register can be "
 				     "taken there");
-	if (!d->key.n && d->role == PROBE_KEY)
-		return source_refuse(m->source, "key is missing");
+	if (d->role == PROBE_KEY && !d->key.n && !d->class.n && !d->ident.n && !d->client.n && !d->meta.n &&
+	    !d->outcome.n && !d->nested.n)
+		return source_refuse(m->source, "key is missing (or ident, class, client, meta, outcome, nested)");
 	if (((1u << d->role) & IN_SPANS) && (!d->trace.n || !d->span.n))
 		return source_refuse(m->source, "a span is known by its ids: trace and span are missing");
 	if (d->role == PROBE_LOCK)
@@ -618,7 +657,8 @@ int profile_key(struct source *s, struct profile *p, const char *key, const char
 	else if (!strcmp(key, "language"))
 		return language_parse(s, value, &p->language);
 	else
-		return source_refuse(s, "%s: before the first section there are only about, tried, file and language",
+		return source_refuse(s, "%s: before the first section there are only about, tried, include, file and "
+				     "language",
 				     key);
 	return 0;
 }

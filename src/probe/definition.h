@@ -40,10 +40,10 @@ struct definition {
 	enum op_kind kind;
 	enum work_type work;
 	struct values values;
-	struct template class, ident, client, meta, key, target, resource, trace, span;
+	struct template class, ident, client, meta, key, target, resource, trace, span, under, nested;
 	struct choices outcome, reason, only;
 	const char *wait_kind;
-	bool contended, hosts, root;
+	bool contended, hosts, root, once, inherits_class, inherits_client;
 	bool optional; /* some versions lack it: that is no caveat */
 };
 

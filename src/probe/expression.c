@@ -521,7 +521,8 @@ int value_parse(struct source *s, const struct names *names, const char **at, st
 			return source_refuse(s, "of alternatives all must be taken at the entry or all at the exit");
 		}
 		blanks_skip(&c);
-		if (*c.at != '|')
+		/* "||" is the text's: what can be read shows at each hit only. */
+		if (*c.at != '|' || c.at[1] == '|')
 			break;
 		if (v.alternative_n == EXPR_ALTERNATIVES_MAX)
 			return source_refuse(s, "more than %d alternatives", EXPR_ALTERNATIVES_MAX);

@@ -71,11 +71,49 @@ static const char *last_part(const char *symbol)
 	return last;
 }
 
-/* A text with a value that can't be had would name something else: it is left out as a whole. 0, -ENOMEM. */
+static int piece_make(struct slots *s, const struct chunk *c, struct probe_piece *ret)
+{
+	const char *path = s->b->file->o->path, *slash = strrchr(path, '/');
+	const struct slot *slot = c->kind == CHUNK_VALUE ? &s->v[c->value] : NULL;
+	struct probe_piece piece = {.value = -1, .literal = c->literal};
+
+	if (c->kind == CHUNK_SYMBOL)
+		piece.literal = s->symbol;
+	else if (c->kind == CHUNK_NAME)
+		piece.literal = last_part(s->symbol);
+	else if (c->kind == CHUNK_FILE)
+		piece.literal = pool_string(s->b->pool, slash ? slash + 1 : path);
+	else if (slot && slot->v.constant)
+		piece.literal = slot->v.is_word ? slot->v.word
+						: pool_printf(s->b->pool, "%lld", (long long)slot->v.number);
+	else if (slot)
+		piece = (struct probe_piece){.value = slot->index, .format = (uint8_t)slot->v.format};
+	if (piece.value < 0 && !piece.literal)
+		return -ENOMEM;
+	*ret = piece;
+	return 0;
+}
+
+/* Is there another to take the place of t->v[i], which can't be had? */
+static bool has_other(const struct template *t, size_t i, bool found)
+{
+	if (found)
+		return true;
+	for (i++; i < t->n && t->v[i].when != PROBE_WHEN_ALWAYS; i++)
+		if (t->v[i].when == PROBE_WHEN_NONE)
+			return true;
+	return false;
+}
+
+/*
+ * A text with a value that can't be had would name something else: it is left out as a whole, unless there is another
+ * in its place. 0, -ENOMEM.
+ */
 static int text_make(struct slots *s, const char *key, const struct template *t, struct probe_text *ret)
 {
 	struct probe_piece *v = pool_alloc(s->b->pool, t->n * sizeof(*v));
-	const char *path = s->b->file->o->path, *slash = strrchr(path, '/');
+	bool found = false, skipped = false; /* of this group: one that can be had; the last one can't */
+	size_t n = 0;
 
 	if (!v)
 		return -ENOMEM;
@@ -83,25 +121,23 @@ static int text_make(struct slots *s, const char *key, const struct template *t,
 		const struct chunk *c = &t->v[i];
 		const struct slot *slot = c->kind == CHUNK_VALUE ? &s->v[c->value] : NULL;
 
-		v[i] = (struct probe_piece){.value = -1, .literal = c->literal};
-		if (c->kind == CHUNK_SYMBOL)
-			v[i].literal = s->symbol;
-		else if (c->kind == CHUNK_NAME)
-			v[i].literal = last_part(s->symbol);
-		else if (c->kind == CHUNK_FILE)
-			v[i].literal = pool_string(s->b->pool, slash ? slash + 1 : path);
-		else if (slot && !slot->bound)
+		if (c->when == PROBE_WHEN_ALWAYS)
+			found = false;
+		if (c->when == PROBE_WHEN_SOME && skipped)
+			continue;
+		skipped = slot && !slot->bound;
+		if (skipped && !has_other(t, i, found))
 			return failure_note(s, t->line, key, slot, PROBE_CAVEAT);
-		else if (slot && slot->v.constant)
-			v[i].literal = slot->v.is_word ? slot->v.word
-						       : pool_printf(s->b->pool, "%lld", (long long)slot->v.number);
-		else if (slot)
-			v[i] = (struct probe_piece){.value = slot->index, .format = (uint8_t)slot->v.format};
-		if (v[i].value < 0 && !v[i].literal)
+		if (skipped)
+			continue;
+		if (piece_make(s, c, &v[n]) < 0)
 			return -ENOMEM;
+		/* Its group begins with the first that can be had. */
+		v[n++].when = (uint8_t)(found ? c->when : PROBE_WHEN_ALWAYS);
+		found = true;
 	}
 	ret->v = v;
-	ret->n = t->n;
+	ret->n = n;
 	return 0;
 }
 
@@ -181,6 +217,8 @@ static int texts_make(struct slots *s)
 		{"resource", &d->resource, &point->resource},
 		{"trace", &d->trace, &point->trace},
 		{"span", &d->span, &point->span},
+		{"under", &d->under, &point->under},
+		{"nested", &d->nested, &point->nested},
 	};
 	int r = 0;
 
@@ -194,7 +232,7 @@ static int class_default(struct slots *s)
 {
 	struct probe_piece *piece;
 
-	if (s->m->point.class.n || !s->b->d->class.n)
+	if (s->m->point.class.n || !s->b->d->class.n || s->b->d->role == PROBE_KEY)
 		return 0;
 	piece = pool_alloc(s->b->pool, sizeof(*piece));
 	if (!piece)
@@ -237,7 +275,10 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 				       .wait_kind = d->wait_kind,
 				       .contended = d->contended,
 				       .hosts = d->hosts,
-				       .root = d->root};
+				       .root = d->root,
+				       .once = d->once,
+				       .inherits_class = d->inherits_class,
+				       .inherits_client = d->inherits_client};
 	r = slots_fill(&s);
 	if (r == 0)
 		r = texts_make(&s);
@@ -251,7 +292,8 @@ int meaning_make(struct planning *p, const struct binding *b, const char *place,
 		return plan_note(p, PROBE_CAVEAT, place, s.symbol,
 				 "not probed: whether it is to be recorded can't be known "
 				 "('only')");
-	if ((d->key.n && !m.point.key.n && d->role != PROBE_OP) ||
+	if ((d->key.n && !m.point.key.n && d->role != PROBE_OP) || (d->under.n && !m.point.under.n) ||
+	    (d->role == PROBE_KEY && d->target.n && !m.point.target.n) ||
 	    (d->trace.n && (!m.point.trace.n || !m.point.span.n)))
 		return plan_note(p, PROBE_CAVEAT, place, s.symbol, "not probed: what it is known by can't be had");
 	*ret = m;

@@ -60,7 +60,7 @@ enum probe_role {
 	PROBE_END,   /* it ends, by its key on any strand: at the entry or mark; at the exit if it has a value of it */
 	PROBE_WAIT,  /* from entry to exit is one wait */
 	PROBE_LOCK,  /* likewise for a lock; only if it blocked, from then on */
-	PROBE_KEY,   /* the innermost open op of the strand gets one more key: when, as END */
+	PROBE_KEY,   /* the op that has the key `target`, else the innermost of the strand, is told more of: when, as END */
 	PROBE_SPAN,  /* an OTel span begins: when, as BEGIN */
 	PROBE_SPAN_END, /* it ends: when, as END */
 };
@@ -72,11 +72,19 @@ enum probe_format {
 	PROBE_FORMAT_POINTER, /* 0x1f */
 };
 
+/* When a piece is written: a group begins with one that always is. */
+enum probe_when {
+	PROBE_WHEN_ALWAYS,
+	PROBE_WHEN_NONE, /* nothing was written of its group so far */
+	PROBE_WHEN_SOME, /* something was of the piece right before it */
+};
+
 /* Words and values in order: "exec:{0}". value -1: the literal; 0..7 that value of the entry, 8..15 of the exit. */
 struct probe_piece {
 	const char *literal; /* NULL for a value */
 	int8_t value;
 	uint8_t format; /* enum probe_format */
+	uint8_t when;	/* enum probe_when */
 };
 struct probe_text {
 	const struct probe_piece *v;
@@ -105,9 +113,11 @@ struct probe_point {
 	enum work_type work;
 	struct probe_text class, ident, client, meta;
 	struct probe_text key;	       /* OP: what waits name it by; BEGIN, END: what ties them, else their strand */
-	struct probe_text target;      /* WAIT: key of the op waited for */
+	struct probe_text target;      /* WAIT: key of the op waited for; KEY: of the op that is meant */
 	struct probe_text resource;    /* WAIT without target, LOCK: what is waited for, as the wait shows it */
 	struct probe_text trace, span; /* SPAN, SPAN_END: 32 and 16 hex digits */
+	struct probe_text under;       /* meant only if the op that is open around it has this class; none: always */
+	struct probe_text nested;      /* OP, BEGIN, KEY: client whose ops without parent hang below it */
 	struct probe_choices outcome;  /* enum op_outcome */
 	struct probe_choices reason;   /* enum wait_reason; none: by the target's kind */
 	struct probe_choices only;     /* recorded only if the word is not 0; none: always */
@@ -115,6 +125,9 @@ struct probe_point {
 	bool contended;		       /* WAIT, LOCK: recorded only if the strand blocked inside */
 	bool hosts;		       /* processes started inside hang below it */
 	bool root;		       /* its parent is 0 */
+	bool once;		       /* WAIT: over when the strand goes on after having blocked first */
+	bool inherits_class;	       /* OP, BEGIN: of the op that it hangs below, if that has one */
+	bool inherits_client;
 	/*
 	 * Exits of it lie in functions that it jumps to, which others call as well: such an exit without an entry is
 	 * none of this point and no oddity.

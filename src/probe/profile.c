@@ -22,7 +22,9 @@ struct parsing {
 	struct probe_set *set;
 	struct profile profile;
 	struct section section;
-	size_t first; /* definition of this profile */
+	size_t first;	 /* definition of this profile's own */
+	size_t included; /* of the first that it includes */
+	size_t source_n;
 	bool head_only;
 	int worst; /* errors so far: it goes on to find them all */
 };
@@ -132,6 +134,15 @@ static int section_begin(struct parsing *p, char *line)
 	return p->head_only ? 0 : name_check(p, p->section.name);
 }
 
+static int include(struct parsing *p, const char *name)
+{
+	int r = p->head_only ? 0 : set_include(p->source, p->set, name);
+
+	if (r == 0 && !p->head_only)
+		p->first = p->set->n;
+	return r;
+}
+
 static int line_parse(struct parsing *p, char *line)
 {
 	struct section *s = &p->section;
@@ -155,6 +166,8 @@ static int line_parse(struct parsing *p, char *line)
 	value = pool_string(p->source->pool, unquoted(value));
 	if (!key || !value)
 		return -ENOMEM;
+	if (!s->role && !strcmp(key, "include"))
+		return include(p, value);
 	if (!s->role)
 		return profile_key(p->source, &p->profile, key, value);
 	if (VEC_RESERVE(s->v, s->cap, s->n + 1) < 0)
@@ -223,7 +236,8 @@ static int text_parse(struct parsing *p, const char *text, size_t n)
 
 int profile_parse(struct source *s, struct probe_set *set, const char *name, const char *text, size_t n)
 {
-	struct parsing p = {.source = s, .set = set, .profile = {.name = name}, .first = set->n};
+	struct parsing p = {.source = s, .set = set, .profile = {.name = name}, .first = set->n,
+			    .included = set->n, .source_n = set->source_n};
 	int r;
 
 	p.profile.files.v = pool_alloc(s->pool, sizeof(*p.profile.files.v));
@@ -234,10 +248,12 @@ int profile_parse(struct source *s, struct probe_set *set, const char *name, con
 	r = text_parse(&p, text, n);
 	section_done(&p.section);
 	s->line = 0;
-	if (r == 0 && set->n == p.first)
+	if (r == 0 && set->n == p.included)
 		r = source_refuse(s, "there is no section in it: nothing to probe");
-	while (r < 0 && set->n > p.first)
+	while (r < 0 && set->n > p.included)
 		definition_done(&set->v[--set->n]);
+	if (r < 0)
+		set->source_n = p.source_n;
 	return r;
 }
 

@@ -62,9 +62,12 @@ static int text_add(struct probe_set *s, const char *name, const char *shown, co
 	int r;
 
 	source.name = pool_string(s->pool, shown);
-	if (!kept || !source.name || VEC_RESERVE(s->sources, s->source_cap, s->source_n + 1) < 0)
+	if (!kept || !source.name)
 		return -ENOMEM;
 	r = profile_parse(&source, s, kept, text, n);
+	/* It may have added others, which it includes. */
+	if (r == 0 && VEC_RESERVE(s->sources, s->source_cap, s->source_n + 1) < 0)
+		return -ENOMEM;
 	if (r == 0)
 		s->sources[s->source_n++] = kept;
 	return complaints_give(&c, r, ret_why);
@@ -76,6 +79,24 @@ static const struct builtin_text *builtin_find(const char *name)
 		if (!strcmp(builtin_texts[i].name, name))
 			return &builtin_texts[i];
 	return NULL;
+}
+
+int set_include(struct source *source, struct probe_set *s, const char *name)
+{
+	const struct builtin_text *b = builtin_find(name);
+	_cleanup_(freep) char *why = NULL;
+	char shown[64];
+	int r;
+
+	if (!b)
+		return source_refuse(source, "include = %s: no profile that comes with wcbpf has this name", name);
+	if (is_there(s, name))
+		return 0;
+	snprintf(shown, sizeof(shown), "%s.profile", name);
+	r = text_add(s, name, shown, b->text, b->n, &why);
+	if (r == -EINVAL)
+		return source_refuse(source, "include = %s: %s", name, why ? why : "it has an error");
+	return r;
 }
 
 static int file_add(struct probe_set *s, const char *path, char **ret_why)

@@ -24,5 +24,7 @@ extern const size_t builtin_text_n;
 int profile_parse(struct source *s, struct probe_set *set, const char *name, const char *text, size_t n);
 /* The lines about a profile, without its definitions: about and tried, in the pool; NULL where there are none. */
 int profile_head(struct source *s, const char *text, size_t n, const char **ret_about, const char **ret_tried);
+/* set.c: adds the built-in profile of that name, unless it is there. -EINVAL: told. -ENOMEM. */
+int set_include(struct source *s, struct probe_set *set, const char *name);
 /* inline.c: adds the one of -e. */
 int inline_parse(struct source *s, struct probe_set *set, const char *text);

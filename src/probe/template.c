@@ -98,11 +98,61 @@ static int literal_parse(struct filling *f, const char **at)
 	return n ? chunk_add(f, (struct chunk){.kind = CHUNK_LITERAL, .literal = text}) : 0;
 }
 
+static const char *blanks_skip(const char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return s;
+}
+
+static bool sign_take(const char **at, const char *sign)
+{
+	const char *s = blanks_skip(*at);
+
+	if (strncmp(s, sign, strlen(sign)) != 0)
+		return false;
+	*at = s + strlen(sign);
+	return true;
+}
+
+/* What stands behind "&&": text for where the value before it is there. */
+static int suffix_parse(struct filling *f, const char **at)
+{
+	const char *start = blanks_skip(*at);
+	struct value v;
+	int r;
+
+	*at = start;
+	r = value_parse(f->source, f->names, at, &v);
+	if (r < 0)
+		return r;
+	if (v.alternative_n != 1 || v.alternatives[0].base != EXPR_WORD)
+		return source_refuse(f->source, "'%.20s': a text was expected behind '&&', as in \\\":\"", start);
+	return chunk_add(f, (struct chunk){.kind = CHUNK_LITERAL, .when = PROBE_WHEN_SOME,
+					   .literal = v.alternatives[0].literal});
+}
+
+static int alternative_parse(struct filling *f, const char **at, enum probe_when when)
+{
+	struct chunk chunk = {.kind = CHUNK_VALUE, .when = when};
+	const char *start = *at = blanks_skip(*at);
+	struct value v;
+	int r = value_parse(f->source, f->names, at, &v);
+
+	if (r == 0)
+		r = values_add(f->source, f->values, &v, start, (size_t)(*at - start), &chunk.value);
+	if (r == 0)
+		r = chunk_add(f, chunk);
+	if (r == 0 && sign_take(at, "&&"))
+		r = suffix_parse(f, at);
+	return r;
+}
+
 static int hole_parse(struct filling *f, const char **at)
 {
 	const char *start = ++*at;
 	struct chunk chunk = {.kind = CHUNK_VALUE};
-	struct value v;
+	enum probe_when when = PROBE_WHEN_ALWAYS;
 	int r;
 
 	chunk.kind = !strncmp(start, "$symbol}", 8) ? CHUNK_SYMBOL
@@ -113,15 +163,18 @@ static int hole_parse(struct filling *f, const char **at)
 		*at = strchr(start, '}') + 1;
 		return chunk_add(f, chunk);
 	}
-	r = value_parse(f->source, f->names, at, &v);
+	do {
+		r = alternative_parse(f, at, when);
+		when = PROBE_WHEN_NONE;
+	} while (r == 0 && sign_take(at, "||"));
 	if (r < 0)
 		return r;
+	*at = blanks_skip(*at);
 	if (**at != '}')
 		return source_refuse(f->source, "'{%.*s': '}' was expected before '%.20s'", (int)(*at - start), start,
 				     *at);
-	r = values_add(f->source, f->values, &v, start, (size_t)(*at - start), &chunk.value);
 	++*at;
-	return r < 0 ? r : chunk_add(f, chunk);
+	return 0;
 }
 
 int template_parse(struct source *s, const struct names *names, struct values *values, const char *text,
@@ -142,13 +195,6 @@ int template_parse(struct source *s, const struct names *names, struct values *v
 	ret->n = f.chunk_n;
 	ret->line = s->line;
 	return 0;
-}
-
-static const char *blanks_skip(const char *s)
-{
-	while (*s == ' ' || *s == '\t')
-		s++;
-	return s;
 }
 
 /* A comparison, or none: then the value is to be not 0. */

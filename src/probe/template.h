@@ -13,6 +13,7 @@ enum chunk_kind {
 };
 struct chunk {
 	enum chunk_kind kind;
+	enum probe_when when;
 	const char *literal;
 	uint32_t value;
 };
@@ -41,7 +42,10 @@ struct values {
 	size_t n, cap;
 };
 
-/* "exec:{$arg1:string}"; "{{" is a brace. -EINVAL: told. -ENOMEM. */
+/*
+ * "exec:{$arg1:string}"; "{{" is a brace. In braces "A || B" is B where A is empty or can't be read, and
+ * "A && \"text"" is followed by the text only if A is there. -EINVAL: told. -ENOMEM.
+ */
 int template_parse(struct source *s, const struct names *names, struct values *values, const char *text,
 		   struct template *ret);
 /* "error if $retval != 0, ok". word: 0 and the number of a word, or -EINVAL. */

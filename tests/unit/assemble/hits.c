@@ -32,6 +32,7 @@ struct assemble_text text_of(const char *text)
 	while (*text) {
 		size_t n = strcspn(text, "{");
 		struct assemble_piece *p = &pieces[piece_n++];
+		uint8_t when;
 
 		cr_assert(piece_n < sizeof(pieces) / sizeof(pieces[0]));
 		t.piece_n++;
@@ -41,7 +42,16 @@ struct assemble_text text_of(const char *text)
 			continue;
 		}
 		text++;
-		*p = (struct assemble_piece){ .format = *text == 'x' ? ASSEMBLE_FORMAT_HEX :
+		if ((*text == '|' || *text == '&') && !strchr("0123456789xp", text[1])) {
+			n = strcspn(text, "}");
+			*p = (struct assemble_piece){ .literal = literal_of(text + 1, n - 1), .value = -1,
+						      .when = *text == '|' ? ASSEMBLE_WHEN_NONE : ASSEMBLE_WHEN_SOME };
+			text += n + 1;
+			continue;
+		}
+		when = *text == '|' ? ASSEMBLE_WHEN_NONE : ASSEMBLE_WHEN_ALWAYS;
+		text += *text == '|';
+		*p = (struct assemble_piece){ .when = when, .format = *text == 'x' ? ASSEMBLE_FORMAT_HEX :
 						       *text == 'p' ? ASSEMBLE_FORMAT_POINTER : ASSEMBLE_FORMAT_TYPED };
 		text += *text == 'x' || *text == 'p';
 		p->value = (int8_t)strtol(text, (char **)&text, 10);

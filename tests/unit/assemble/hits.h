@@ -2,7 +2,8 @@
 #pragma once
 /*
  * Choke points and their hits by hand. A text is written as a profile writes it,
- * "exec:{0}", {x0} for hex and {p0} for a pointer; {8} is the first value of the exit. Values are
+ * "exec:{0}", {x0} for hex and {p0} for a pointer; {8} is the first value of the exit; {|1} and {|word} only if
+ * nothing was written of the group that they go on with, {&word} only if something was of what is before. Values are
  * words: "u7" "i-7" numbers, "sNAME" a string, "gNAME" a Go string, "b00ff" bytes, "!" one that could not be read.
  */
 #include "rig.h"

@@ -239,8 +239,12 @@ static void check_ops(const struct model *m)
 	for (size_t i = 1; i < m->link_n; i++) {
 		const struct model_link *l = &m->links[i];
 
-		cr_assert(l->from && l->from < m->op_n && l->to && l->to < m->op_n, "link %zu", i);
+		cr_assert(l->from && l->from < m->op_n && l->to < m->op_n, "link %zu", i);
 		cr_assert(l->start_ns >= 0 && l->start_ns <= l->end_ns && l->end_ns <= m->end_ns, "link %zu", i);
+		/* What leads to no op leads to a client. */
+		cr_assert(l->ident_id && l->ident_id < strtab_n(m->strings), "link %zu", i);
+		if (!l->to)
+			continue;
 		cr_assert_eq(l->ident_id, m->ops[l->to].client_id);
 		for (size_t k = 1; k < i; k++)
 			cr_assert_neq(m->links[k].to, l->to, "links %zu and %zu lead to one process", k, i);

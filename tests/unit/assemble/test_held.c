@@ -431,3 +431,90 @@ Test(held, waits_within_waits)
 	cr_expect(inner->start_ns == 4000000 && inner->end_ns == 7000000 && inner->blocked_ns == 2000000);
 	cr_expect(outer->start_ns == 2000000 && outer->end_ns == 10000000 && outer->blocked_ns == 3000000);
 }
+
+/* ---- functions that do other things behind their wait ---- */
+
+#define ONCE(...)                                                                                 \
+	POINT(&rig, WAIT, .role = ASSEMBLE_ROLE_WAIT, .target = TEXT("oc:{0}"), .once = true, __VA_ARGS__)
+
+Test(held, over_when_it_has_blocked_once)
+{
+	const struct model_wait *w, *behind;
+
+	ONCE();
+	ENTER(&rig, MS(1), EXEC, FRAME(101, 64), "u7");
+	ENTER(&rig, MS(2), CALL, FRAME(100, 64), "sa");
+	ENTER(&rig, MS(3), WAIT, FRAME(100, 128), "u7");
+	BLOCK(100, MS(4), MS(4), US(4500), 1, .flags = WCBPF_IV_PREEMPTED, .syscall = -1);
+	BLOCK(100, MS(5), MS(10), US(10300), 2, BY(101));
+	LEAVE(&rig, US(10100), EXEC, FRAME(101, 64));
+	ENTER(&rig, MS(11), ANY, FRAME(100, 192));
+	LEAVE(&rig, MS(12), ANY, FRAME(100, 192));
+	BLOCK(100, MS(13), MS(15), US(15100), 3);
+	LEAVE(&rig, MS(16), WAIT, FRAME(100, 128));
+	LEAVE(&rig, MS(17), CALL, FRAME(100, 64), "u0");
+	rig_finish(&rig, MS(20));
+	cr_assert_eq(rig.m->wait_n, 3);
+	w = rig.m->waits[1].target ? &rig.m->waits[1] : &rig.m->waits[2];
+	behind = w == &rig.m->waits[1] ? &rig.m->waits[2] : &rig.m->waits[1];
+	cr_expect_eq(w->target, op_of_class(&rig, "exec", 1));
+	cr_expect_eq(w->start_ns, 3000000);
+	cr_expect_eq(w->end_ns, 10300000);
+	cr_expect_eq(w->blocked_ns, 5000000);
+	cr_expect_eq(row_of(w)->reason, REASON_CALL_EXEC);
+	cr_expect_eq(behind->start_ns, 13000000);
+	cr_expect_eq(behind->target, 0);
+	cr_expect_eq(behind->op, w->op);
+}
+
+Test(held, what_was_over_before_is_not_waited_for)
+{
+	ONCE();
+	ENTER(&rig, MS(1), EXEC, FRAME(101, 64), "u7");
+	ENTER(&rig, MS(3), WAIT, FRAME(100, 128), "u7");
+	LEAVE(&rig, MS(4), EXEC, FRAME(101, 64));
+	BLOCK(100, MS(5), MS(10), US(10300), 1);
+	LEAVE(&rig, MS(11), WAIT, FRAME(100, 128));
+	rig_finish(&rig, MS(20));
+	cr_assert_eq(rig.m->wait_n, 3);
+	for (size_t i = 1; i < 3; i++) {
+		const struct model_wait *w = &rig.m->waits[i];
+
+		cr_expect_eq(w->start_ns, w->target ? 3000000 : 5000000);
+		cr_expect_eq(w->end_ns, w->target ? 3000000 : 10300000);
+	}
+}
+
+Test(held, still_waiting_at_the_end)
+{
+	ONCE();
+	ENTER(&rig, MS(1), EXEC, FRAME(101, 64), "u7");
+	ENTER(&rig, MS(3), WAIT, FRAME(100, 128), "u7");
+	rig_finish(&rig, MS(20));
+	cr_expect_eq(only_wait()->end_ns, 20000000);
+	cr_expect(only_wait()->clipped & CLIPPED_AFTER);
+}
+
+/* A function that waits for another's work, does it itself, or finds it done; and takes a lock for that. */
+Test(held, none_if_nobody_else_is_at_it)
+{
+	ONCE(.contended = true);
+	ENTER(&rig, MS(1), WAIT, FRAME(100, 64), "u1");
+	BLOCK(100, MS(2), MS(3), US(3100), 1);
+	LEAVE(&rig, MS(4), WAIT, FRAME(100, 64));
+	ENTER(&rig, MS(5), WAIT, FRAME(100, 64), "u7");
+	BLOCK(100, MS(6), MS(7), US(7100), 2);
+	ENTER(&rig, MS(8), EXEC, FRAME(100, 128), "u7");
+	ENTER(&rig, MS(9), WAIT, FRAME(101, 64), "u7");
+	BLOCK(101, MS(10), MS(12), US(12100), 1);
+	LEAVE(&rig, US(12100), EXEC, FRAME(100, 128));
+	LEAVE(&rig, MS(13), WAIT, FRAME(100, 64));
+	LEAVE(&rig, MS(13), WAIT, FRAME(101, 64));
+	ENTER(&rig, MS(14), WAIT, FRAME(100, 64), "u7");
+	LEAVE(&rig, MS(15), WAIT, FRAME(100, 64));
+	rig_finish(&rig, MS(20));
+	cr_assert_eq(rig.m->wait_n, 4);
+	for (size_t i = 1; i < 4; i++)
+		cr_expect_eq(rig.m->waits[i].target != 0, rig.m->waits[i].start_ns == 9000000, "of %lld",
+			     (long long)rig.m->waits[i].start_ns);
+}

@@ -9,7 +9,7 @@ TestSuite(builtins, .timeout = 60);
 
 Test(builtins, all)
 {
-	static const char *const names[] = {"buildkit", "dagger", "go",	   "postgres",
+	static const char *const names[] = {"buildkit", "dagger", "go",	   "otel",    "postgres",
 					    "pthread",	"python", "redis", "rust-std"};
 	size_t n;
 	const struct probe_builtin *v = probe_builtins(&n);

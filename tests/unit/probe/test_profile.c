@@ -58,6 +58,12 @@ Test(profile, good)
 	expect_good(BEFORE "args = a ptr, \\\n  b ptr\nident = {b}\r\n");
 	expect_good("[op with blanks]\nsymbol = ns::f(int, char const*)\n");
 	expect_good(BEFORE "ident = a\\#b #c\n");
+	expect_good(BEFORE "ident = {$arg1:string || +8($arg2):string && \\\":\" || \\\"x\"} {$arg1 | $arg2||$arg3}\n");
+	expect_good(BEFORE "inherits = class, client\nunder = x\nnested = {$arg1:string}\n");
+	expect_good("[key k]\nsymbol = f\ntarget = x:{$arg1}\nident = {$arg2:string}\noutcome = error if $arg3\n");
+	expect_good("[wait w]\nsymbol = f\ntarget = x:{$arg1}\nonce = yes\nunder = x\n");
+	expect_good("include = otel\n" BEFORE);
+	expect_good("include = otel\n");
 }
 
 Test(profile, bad)
@@ -128,6 +134,13 @@ Test(profile, bad)
 		{"[begin a]\nsymbol = f\nat = entry\nkey = {$retval}\n",
 		 "p:1: at = entry, but a value is only there at the exit"},
 		{"[op a]\nsymbol = f\n[wait a]\nsymbol = f\n", "p:3: a: a second section of this name"},
+		{BEFORE "ident = {$arg1 ||}\n", "p:3: '}': no value begins so"},
+		{BEFORE "ident = {$arg1 && $arg2}\n", "p:3: '$arg2}': a text was expected behind '&&'"},
+		{BEFORE "ident = {$arg1 & \\\"x\"}\n", "p:3: '{$arg1 ': '}' was expected before '& "},
+		{BEFORE "inherits = class, ident\n", "p:3: inherits = class, ident: class, client or both"},
+		{BEFORE "once = yes\n", "p:3: once: not of a section of the kind [op]"},
+		{"[key k]\nsymbol = f\ntarget = x\n", "p:1: key is missing (or ident, class"},
+		{"include = others\n" BEFORE, "p:1: include = others: no profile that comes with wcbpf"},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -249,4 +262,25 @@ Test(profile, files_and_none)
 	free(TAKE_PTR(why));
 	cr_expect_eq(probe_set_add(s, "pthreads", &why), -ENOENT);
 	cr_expect_not_null(strstr(why, "neither a profile that comes with wcbpf"), "%s", why);
+}
+
+/* What a profile includes is there once, and not at all if the profile is wrong. */
+Test(profile, what_it_includes)
+{
+	static const char text[] = "include = otel\ninclude = otel\n" BEFORE, wrong[] = "include = otel\n[op a]\n";
+	_cleanup_(probe_set_freep) struct probe_set *s = NULL, *otel = NULL;
+	_cleanup_(freep) char *why = NULL;
+	_cleanup_(probe_plan_freep) struct probe_plan *of_all = NULL, *of_otel = NULL;
+
+	cr_assert_eq(probe_set_new(&s), 0);
+	cr_assert_eq(probe_set_new(&otel), 0);
+	cr_assert_eq(probe_set_add(otel, "otel", &why), 0);
+	cr_expect_eq(probe_set_add_text(s, "w", wrong, strlen(wrong), &why), -EINVAL);
+	cr_expect(probe_set_is_empty(s));
+	free(TAKE_PTR(why));
+	cr_assert_eq(probe_set_add_text(s, "p", text, strlen(text), &why), 0);
+	cr_assert_eq(probe_set_add(s, "otel", &why), 0);
+	of_all = plans_resolve(s, "/proc/self/exe");
+	of_otel = plans_resolve(otel, "/proc/self/exe");
+	cr_expect_eq(of_all->finding_n, of_otel->finding_n + 1);
 }
