@@ -170,19 +170,47 @@ static bool is_under(const struct assemble *a, uint32_t process, uint32_t root)
 	return process == root;
 }
 
+/*
+ * A runtime starts itself again ("runc init") for what becomes the container's first program. Its hooks and helpers are
+ * its own children.
+ */
+static bool is_released(const struct assemble *a, const struct run *r, const struct program *p)
+{
+	for (const struct program *before = r->host->programs; before < p; before++) {
+		if (before != r->first && before->kind == PROGRAM_RUNTIME && is_under(a, p->process, before->process) &&
+		    is_under(a, before->process, r->root->process))
+			return true;
+	}
+	return false;
+}
+
+/* The next program from p on, but runtimes, in that process or one that descends from it. NULL: none. */
+static const struct program *program_next(const struct assemble *a, const struct run *r, const struct program *p,
+					  uint32_t process, bool released)
+{
+	for (; p < r->host->programs + r->host->program_n; p++) {
+		if (p->kind != PROGRAM_RUNTIME && is_under(a, p->process, process) &&
+		    (!released || is_released(a, r, p)))
+			return p;
+	}
+	return NULL;
+}
+
 static void run_programs(const struct assemble *a, struct run *r)
 {
-	for (size_t i = 0; i < r->host->program_n; i++) {
-		const struct program *p = &r->host->programs[i];
+	const struct host *h = r->host;
+	const struct program *released;
 
-		if (!is_under(a, p->process, r->root->process))
-			continue;
-		r->first = r->first ?: p;
-		if (p->kind == PROGRAM_INIT && !r->init && !r->command)
-			r->init = p;
-		else if (p->kind == PROGRAM_COMMAND && !r->command)
-			r->command = p;
-	}
+	for (size_t i = 0; i < h->program_n && !r->first; i++)
+		r->first = is_under(a, h->programs[i].process, r->root->process) ? &h->programs[i] : NULL;
+	if (!r->first)
+		return;
+	/* Not all runtimes do so. */
+	released = program_next(a, r, r->first, r->root->process, true) ?:
+		   program_next(a, r, r->first, r->root->process, false);
+	if (released && released->kind == PROGRAM_INIT)
+		r->init = released;
+	r->command = r->init ? program_next(a, r, released + 1, released->process, false) : released;
 }
 
 static uint64_t lived_ns(const struct assemble *a, const struct root *r)

@@ -84,6 +84,7 @@ Test(hosts, container_with_an_init)
 	cr_expect_eq(rig.m->links[1].to, rig_op_of_process(&rig, 150));
 }
 
+/* The runtime has a hook, which is none of the container's. */
 Test(hosts, container_without_an_init)
 {
 	ENTER(&rig, MS(10), RUN, FRAME(100, 64), "sid1");
@@ -91,6 +92,9 @@ Test(hosts, container_without_an_init)
 	EXEC(15, 150, "runc", "runc\0run");
 	FORK(20, 150, 151);
 	EXEC(21, 151, "6", "/proc/self/fd/6\0init");
+	FORK(22, 150, 152);
+	EXEC(23, 152, "nvidia-hook", "nvidia-hook\0prestart");
+	EXIT(28, 152);
 	EXEC(30, 151, "make", "make\0all");
 	EXIT(50, 151);
 	EXIT(52, 150);

@@ -1,0 +1,3 @@
+module github.com/99designs/gqlgen
+
+go 1.19

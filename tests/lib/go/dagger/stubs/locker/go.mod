@@ -1,0 +1,3 @@
+module github.com/moby/locker
+
+go 1.19
