@@ -166,6 +166,27 @@ class Docker:
         check(rc == 0 and out.startswith('sha256:'), 'build: %s %s %s', rc, out, err)
 
 
+def in_order(rec, parent, names):
+    """The phases below it, which follow each other from its begin to its end."""
+    ops = sorted((o for o in rec.ops.values() if o.parent == parent.id and o.cls.startswith('exec.')),
+                 key=lambda o: (o.start, o.end))
+    check([o.cls for o in ops] == names, 'phases below %s: %s', parent.cls, [o.cls for o in ops])
+    limits = [parent.start] + [o.end for o in ops]
+    check(all(o.start == limit for o, limit in zip(ops, limits)) and limits[-1] == parent.end,
+          'phases below %s: %s, of %s', parent.cls, [(o.start, o.end) for o in ops], (parent.start, parent.end))
+    return ops
+
+
+def run_in_phases(live, rec, run):
+    """runc, without an init; the command sleeps for 0.4 s."""
+    runtime, process = in_order(rec, run, ['exec.containerStart', 'exec.runtimeStart', 'exec.processRun'])[1:]
+    workload, after = in_order(rec, process, ['exec.workload', 'exec.processExit'])
+    in_order(rec, after, ['exec.reap', 'exec.stdioDrain'])
+    took = workload.end - workload.start
+    check(4e8 <= took < 5e8 + live.slack_ns and runtime.end > runtime.start, 'workload of %d ns, runtime of %d ns', took,
+          runtime.end - runtime.start)
+
+
 def test_dockerd_builds(live):
     docker = Docker(live)
     programs = tracer_programs()
@@ -194,6 +215,7 @@ def test_dockerd_builds(live):
         check(len(sleeps) == 1 and abs(sleeps[0].end - sleeps[0].start - 4e8) < 1e8 + live.slack_ns, 'sleeps: %s',
               sleeps)
         check(run.start <= commands[0].start <= commands[0].end <= run.end, 'the command is not within its run')
+        run_in_phases(live, rec, run)
     check(shown == set(STEPS), 'commands: %s', shown)
     together = max(r.start for r in runs) < min(r.end for r in runs)
     check(together, 'the steps ran one after another: %s', [(r.start, r.end) for r in runs])
