@@ -202,6 +202,8 @@ def test_dockerd_builds(live):
     for cls in ('buildkit.solve', 'buildkit.exec', 'buildkit.execOp', 'buildkit.run', 'buildkit.flight'):
         check(by.get(cls), 'no %s: %s', cls, {c: len(v) for c, v in by.items() if c.startswith('buildkit')})
         check(not any(o.unwound or o.open for o in by[cls]), '%s: left otherwise', cls)
+    for cls, outcome in (('buildkit.solve', 'ok'), ('buildkit.execOp', 'ok'), ('buildkit.exec', 'executed')):
+        check({o.outcome for o in by[cls]} == {outcome}, '%s: %s', cls, {o.outcome for o in by[cls]})
     check(len(by['buildkit.solve']) == 1, '%d solves', len(by['buildkit.solve']))
     runs = by['buildkit.run']
     check(len(runs) == len(STEPS) == len(by['buildkit.execOp']), '%d runs, %d execOps', len(runs),

@@ -37,18 +37,22 @@ outcome = error if err != nil, executed
 [op shared.cachemap]
 symbol = github.com/moby/buildkit/solver.(*sharedOp).CacheMap
 args = op ptr, ctx iface, index int
+results = resp ptr, err error
 kind = internal
 class = buildkit.cacheMap
 ident = {op}
+outcome = error if err != nil, ok
 
 # The type has had two names.
 [op exec]
 symbol = github.com/moby/buildkit/solver/llbsolver/ops.(*execOp).Exec
 symbol = github.com/moby/buildkit/solver/llbsolver/ops.(*ExecOp).Exec
 args = op ptr, ctx iface
+results = outputs slice, err error
 kind = call
 class = buildkit.execOp
 ident = {op}
+outcome = error if err != nil, ok
 
 # The container's processes hang below it.
 [op executor.run]
