@@ -14,11 +14,12 @@ class Skip(Exception):
 class Knob:
     """One what-if and the change of the program that it is about.
 
-    expr: as `wcbpf whatif` takes it; args: what makes the change true; control: nothing is to be gained.
+    expr: as `wcbpf whatif` takes it; args: what makes the change true; control: nothing is to be gained; why: what is
+    known of why it is missed, if it is.
     """
 
-    def __init__(self, name, expr, args, control=False):
-        self.name, self.expr, self.args, self.control = name, expr, list(args), control
+    def __init__(self, name, expr, args, control=False, why=''):
+        self.name, self.expr, self.args, self.control, self.why = name, expr, list(args), control, why
 
 
 class Case:
@@ -70,8 +71,8 @@ class RealCase(Case):
 
     tools = ()
 
-    def __init__(self, name, knobs, **more):
-        super().__init__(15, name, None, knobs, target=10.0, **more)
+    def __init__(self, number, name, knobs, **more):
+        super().__init__(number, name, None, knobs, target=10.0, **more)
 
     def begin(self, programs, work):
         missing = [t for t in self.tools if not shutil.which(t)]
@@ -198,7 +199,7 @@ CASES = [
     Case(14, 'async and hot, off the path', 'async', knobs=[
         half('fire_and_forget', 'async', 15000, control=True), half('hot', 'hot', 60000, control=True),
         half('main_work', 'main', 20000)]),
-    MakeCase('make -j2, slow wrapper', knobs=[Knob('sleep / 2', 'program:sleep delay * 0.5', ['0.05'])]),
-    XzCase('xz -T2, from 1 to 2 CPUs', prefix=ONE_CPU, turned_prefix=[], knobs=[Knob('2 CPUs', 'cpus = 2', [])]),
-    PostgresCase('pgbench, a hot row', knobs=[Knob('pg_sleep / 2', 'fn:pg_sleep delay * 0.5', ['2'])]),
+    MakeCase(15, 'make -j2, slow wrapper', knobs=[Knob('sleep / 2', 'program:sleep delay * 0.5', ['0.05'])]),
+    XzCase(15.1, 'xz -T2, from 1 to 2 CPUs', prefix=ONE_CPU, turned_prefix=[], knobs=[Knob('2 CPUs', 'cpus = 2', [])]),
+    PostgresCase(15.2, 'pgbench, a hot row', knobs=[Knob('pg_sleep / 2', 'fn:pg_sleep delay * 0.5', ['2'])]),
 ]
