@@ -341,13 +341,15 @@ static int op_change(struct emitter *e, const struct item *x)
 	return 0;
 }
 
-static int item_emit(struct emitter *e, const struct item *x)
+/* limit_ns: the begin of the wait within which it may be. That a lock was got or left there is a guess, and no computing. */
+static int item_emit(struct emitter *e, const struct item *x, int64_t limit_ns)
 {
 	struct point p = { .what = x->what, .object = x->object, .ref = x->ref };
+	bool guess = x->what == POINT_TAKE || x->what == POINT_DROP;
 	uint32_t end = item_end(e, x);
 	int err;
 
-	cursor_advance(e, x->at_ns, &p.cpu_ns);
+	cursor_advance(e, guess && x->at_ns > limit_ns ? limit_ns : x->at_ns, &p.cpu_ns);
 	p.ref = x->what == POINT_WAIT ? 0 : x->ref;
 	err = point_add(e, &p);
 	/* Nothing was computed: what follows begins where that did. */
@@ -412,15 +414,17 @@ static int strand_follow(struct emitter *e)
 		if (d->use[wait] == USE_SKIP || d->use[wait] == USE_OPEN)
 			continue;
 		while (item < item_end_at && is_before(&d->items[item], start_ns, w->end_ns) && err == 0)
-			err = item_emit(e, &d->items[item++]);
+			err = item_emit(e, &d->items[item++], start_ns);
 		if (d->use[wait] == USE_MERGED) {
 			merged_ns = start_ns;
 			continue;
 		}
 		merged_ns = -1;
 		if (err == 0 && d->use[wait] == USE_START) {
-			struct point p = { .what = POINT_RUNQ, .ref = wait, .run_ns = w->end_ns - e->cursor_ns };
+			struct point p = { .what = POINT_RUNQ, .ref = wait };
 
+			/* The strand begins with the wake, which comes a little after the fork. */
+			p.run_ns = w->end_ns - wait_wake_ns(w);
 			p.lat_ns = p.run_ns > d->own_runq_ns[wait] ? p.run_ns - d->own_runq_ns[wait] : 0;
 			err = point_add(e, &p);
 			e->cursor_ns = w->end_ns;
@@ -429,7 +433,7 @@ static int strand_follow(struct emitter *e)
 		}
 	}
 	while (item < item_end_at && err == 0)
-		err = item_emit(e, &d->items[item++]);
+		err = item_emit(e, &d->items[item++], INT64_MAX);
 	return err;
 }
 

@@ -185,7 +185,10 @@ enum replay_state {
 	REPLAY_STATE_MAX,
 };
 
-/* A stretch of the path; stretches follow each other without gap from begin_ns to end_ns of the facts. */
+/*
+ * A stretch of the path, where it was in the recording; stretches follow each other without gap from begin_ns to end_ns of
+ * the facts, whatever the engines make of it.
+ */
 struct replay_stretch {
 	int64_t start_ns, end_ns;
 	uint32_t thread;   /* thread index, 0: ops without threads */

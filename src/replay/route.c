@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * The critical path as people read it: stretches of time, each with what its
- * thread did. They are laid one behind the other, so they sum to the whole.
+ * thread did, and where it was in the recording. They are laid one behind the
+ * other up to its end, so they sum to the whole, also where the replay makes a
+ * little more or less of it.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/draft.h"
 #include "replay/path.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
@@ -21,13 +24,12 @@ struct op_cursor {
 
 struct router {
 	const struct replay *r;
-	const double *times;
+	int64_t *ends; /* by point, behind it, as recorded */
 	uint32_t *class_of_op_key;
 	struct op_cursor *cursors; /* by strand */
 	struct replay_stretch *v;
 	size_t n, cap;
 	int64_t cursor_ns; /* up to here stretches lie */
-	double cursor;	   /* the same, not rounded */
 };
 
 static void router_done(struct router *x)
@@ -36,15 +38,90 @@ static void router_done(struct router *x)
 		free(x->cursors[s].ops);
 	free(x->cursors);
 	free(x->class_of_op_key);
+	free(x->ends);
 	free(x->v);
 }
 
-static int router_init(struct router *x, const struct replay *r, const double *times)
+/* When everything was, in the recording. Waits tell it, so an order that the clocks contradict does no harm. */
+struct recorded {
+	const struct replay *r;
+	int64_t *strands, *tokens; /* tokens: by slot */
+};
+
+static void recorded_done(struct recorded *x)
 {
-	*x = (struct router){ .r = r, .times = times, .cursor_ns = r->facts.begin_ns, .cursor = (double)r->facts.begin_ns };
+	free(x->strands);
+	free(x->tokens);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t recorded_pass(struct recorded *x, size_t i, int64_t t)
+{
+	const struct points *p = &x->r->points;
+	int64_t *token = p->wait_ns[i] != NONE ? &x->tokens[p->wait_ns[i]] : NULL;
+
+	t += p->cpu_ns[i];
+	switch (p->what[i]) {
+	case POINT_DELAY:
+		t += p->wait_ns[i];
+		break;
+	case POINT_SIGNAL:
+	case POINT_RELEASE:
+		if (token)
+			*token = t;
+		break;
+	case POINT_SIGNAL_MORE:
+		if (token)
+			*token = larger(*token, t);
+		break;
+	case POINT_WAIT:
+	case POINT_ACQUIRE:
+		if (p->ref[i])
+			t = larger(t, wait_wake_ns(&x->r->m->waits[p->ref[i]]));
+		else if (token)
+			t = larger(t, *token);
+		break;
+	default:
+		break;
+	}
+	return t + p->run_ns[i];
+}
+
+static int recorded_times(const struct replay *r, int64_t *ends)
+{
+	_cleanup_(recorded_done) struct recorded x = { .r = r };
+
+	x.strands = calloc(r->strand_n + 1, sizeof(*x.strands));
+	x.tokens = calloc(r->slot_n + 1, sizeof(*x.tokens));
+	if (!x.strands || !x.tokens)
+		return -ENOMEM;
+	for (size_t k = 0; k < r->run_n; k++) {
+		const struct run *run = &r->runs[k];
+		const struct strand *s = &r->strands[run->strand];
+		int64_t t = x.strands[run->strand];
+
+		if (!run->from)
+			t = s->token == NONE || s->slot == NONE ? s->begin_ns : x.tokens[s->slot];
+		for (size_t i = s->first + run->from; i < s->first + run->from + run->n; i++) {
+			t = recorded_pass(&x, i, t);
+			ends[i] = t;
+		}
+		x.strands[run->strand] = t;
+	}
+	return 0;
+}
+
+static int router_init(struct router *x, const struct replay *r)
+{
+	*x = (struct router){ .r = r, .cursor_ns = r->facts.begin_ns };
 	x->class_of_op_key = malloc((r->op_key_n + 1) * sizeof(*x->class_of_op_key));
 	x->cursors = calloc(r->strand_n + 1, sizeof(*x->cursors));
-	if (!x->class_of_op_key || !x->cursors)
+	x->ends = malloc((r->points.n + 1) * sizeof(*x->ends));
+	if (!x->class_of_op_key || !x->cursors || !x->ends || recorded_times(r, x->ends) < 0)
 		return -ENOMEM;
 	memset(x->class_of_op_key, 0xff, (r->op_key_n + 1) * sizeof(*x->class_of_op_key));
 	for (size_t i = 0; i < r->class_n; i++) {
@@ -91,12 +168,11 @@ static bool is_same(const struct replay_stretch *a, const struct replay_stretch 
 	       a->class == b->class && a->lock == b->lock;
 }
 
-/* A stretch from where the last one ended; ends are rounded, so nothing is lost between them. */
-static int stretch_add(struct router *x, struct replay_stretch *s, double ns)
+/* A stretch from where the last one ended; if there is one, what follows has not jumped. */
+static int stretch_add(struct router *x, struct replay_stretch *s, int64_t to_ns)
 {
-	x->cursor += ns;
 	s->start_ns = x->cursor_ns;
-	s->end_ns = llround(x->cursor);
+	s->end_ns = to_ns < x->r->facts.end_ns ? to_ns : x->r->facts.end_ns;
 	if (s->end_ns <= s->start_ns)
 		return 0;
 	x->cursor_ns = s->end_ns;
@@ -107,6 +183,7 @@ static int stretch_add(struct router *x, struct replay_stretch *s, double ns)
 	if (VEC_RESERVE(x->v, x->cap, x->n + 1) < 0)
 		return -ENOMEM;
 	x->v[x->n++] = *s;
+	s->jumped = false;
 	return 0;
 }
 
@@ -123,6 +200,22 @@ static void tag_take(const struct router *x, uint32_t tag, struct replay_stretch
 	s->lock = t && t->lock != NONE ? x->r->locks[t->lock].class : NONE;
 }
 
+/* When what is computed before a point was done, in the recording. */
+static int64_t reached_ns(const struct router *x, uint32_t s, size_t i)
+{
+	const struct points *p = &x->r->points;
+
+	switch (p->what[i]) {
+	case POINT_WAIT:
+	case POINT_ACQUIRE:
+		return (i > x->r->strands[s].first ? x->ends[i - 1] : x->cursor_ns) + p->cpu_ns[i];
+	case POINT_DELAY:
+		return x->ends[i] - p->run_ns[i] - p->wait_ns[i];
+	default:
+		return x->ends[i] - p->run_ns[i];
+	}
+}
+
 /* What happens up to a point and at it; token_only: only what follows the token that it waited for. */
 static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stretch *next, bool token_only)
 {
@@ -132,25 +225,21 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	int e = op_at(x, s, i, &next->op);
 
 	next->thread = x->r->strands[s].thread;
-	next->wait = has_wait ? p->ref[i] : 0;
 	tag_take(x, p->cpu_tag[i], next);
-	next->state = REPLAY_ONCPU;
 	if (e == 0 && !token_only) {
 		next->wait = 0;
-		e = stretch_add(x, next, (double)p->cpu_ns[i]);
-		next->jumped = next->jumped && !p->cpu_ns[i];
-		next->wait = has_wait ? p->ref[i] : 0;
+		next->state = REPLAY_ONCPU;
+		e = stretch_add(x, next, reached_ns(x, s, i));
 	}
-	if (e == 0 && p->what[i] == POINT_DELAY) {
-		next->state = is_explained(&x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED : REPLAY_BLOCKED;
-		e = stretch_add(x, next, (double)p->wait_ns[i]);
-		next->jumped = next->jumped && !p->wait_ns[i];
+	next->wait = has_wait ? p->ref[i] : 0;
+	/* A wait that mattered in the recording, and by a hair not in the replay, is none that anybody explains. */
+	if (e == 0 && !token_only) {
+		next->state = p->what[i] == POINT_DELAY && is_explained(&x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
+												       REPLAY_BLOCKED;
+		e = stretch_add(x, next, x->ends[i] - p->run_ns[i]);
 	}
 	next->state = REPLAY_RUNNABLE;
-	if (e == 0)
-		e = stretch_add(x, next, (double)p->run_ns[i]);
-	next->jumped = next->jumped && !p->run_ns[i];
-	return e;
+	return e == 0 ? stretch_add(x, next, x->ends[i]) : e;
 }
 
 static int leg_add(struct router *x, const struct path_leg *leg)
@@ -172,6 +261,24 @@ static int leg_add(struct router *x, const struct path_leg *leg)
 	return e;
 }
 
+/* Whose end is the end in the recording; of equals the first. */
+static uint32_t last_strand(const struct router *x)
+{
+	const struct replay *r = x->r;
+	uint32_t last = NONE;
+	int64_t end_ns = INT64_MIN;
+
+	for (size_t s = 0; s < r->strand_n; s++) {
+		size_t n = r->strands[s].first + r->strands[s].n;
+
+		if (r->strands[s].sink && r->strands[s].n && x->ends[n - 1] > end_ns) {
+			end_ns = x->ends[n - 1];
+			last = (uint32_t)s;
+		}
+	}
+	return last;
+}
+
 int replay_path(const struct replay *r, struct replay_stretch **ret, size_t *ret_n)
 {
 	static const struct weights unchanged;
@@ -182,11 +289,13 @@ int replay_path(const struct replay *r, struct replay_stretch **ret, size_t *ret
 	int e = e1_detail(r, &unchanged, E1_TIMES | E1_SOURCES, &d);
 
 	if (e == 0)
+		e = router_init(&x, r);
+	if (e == 0)
+		d.last = last_strand(&x);
+	if (e == 0)
 		e = path_find(r, &unchanged, &d, &path);
 	if (e == 0)
-		e = router_init(&x, r, d.times);
-	if (e == 0)
-		e = stretch_add(&x, &gap, (double)(path.begin_ns - r->facts.begin_ns));
+		e = stretch_add(&x, &gap, path.begin_ns);
 	for (size_t i = 0; i < path.n && e == 0; i++)
 		e = leg_add(&x, &path.legs[i]);
 	if (e < 0)

@@ -122,6 +122,84 @@ Test(recorded, path_is_the_makespan)
 	}
 }
 
+/* A clock of another CPU that is behind, so that effects seem to come before their causes. */
+static void clock_shift(struct model *m, uint32_t thread, int64_t ns)
+{
+	for (size_t i = 1; i < m->wait_n; i++) {
+		struct model_wait *w = &m->waits[i];
+
+		if (w->thread != thread)
+			continue;
+		w->start_ns += ns;
+		w->end_ns += ns;
+		w->wake_ns += w->wake_ns >= 0 ? ns : 0;
+	}
+	m->threads[thread].begin_ns += ns;
+}
+
+/* Whatever the replay makes of a recording, the path lies where that was, and is as long. */
+Test(recorded, path_of_clocks_that_disagree)
+{
+	unsigned drifted = 0;
+
+	for (unsigned seed = 1; seed <= 40; seed++) {
+		struct world w = random_world(seed, seed % 3);
+		struct replay_stretch *v;
+		struct replay_facts f;
+		struct rig x;
+		int64_t at;
+		size_t n;
+
+		rig_start(&x, &w);
+		for (uint32_t t = 2; t < x.m->thread_n; t++)
+			clock_shift(x.m, t, -(int64_t)t * 20 * US);
+		replay_free(x.r);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		replay_facts(x.r, &f);
+		drifted += f.e1_ns != f.makespan_ns;
+		cr_assert(replay_path(x.r, &v, &n) == 0);
+		at = f.begin_ns;
+		for (size_t i = 0; i < n; i++) {
+			const struct model_wait *wait = &x.m->waits[v[i].wait];
+
+			cr_expect(v[i].start_ns == at && v[i].end_ns > at, "seed %u", seed);
+			at = v[i].end_ns;
+			if (v[i].wait && v[i].state != REPLAY_ONCPU)
+				cr_expect(v[i].end_ns <= wait->end_ns && v[i].end_ns > wait->start_ns,
+					  "seed %u: it waits when the thread did not", seed);
+		}
+		cr_expect(at == f.end_ns, "seed %u: the path ends at %ld, not %ld", seed, (long)at, (long)f.end_ns);
+		free(v);
+		rig_stop(&x);
+	}
+	cr_expect(drifted > 10, "the replay drifts in %u only", drifted);
+}
+
+/* A thread is there a little before it can run. */
+Test(recorded, a_start_that_takes_a_while)
+{
+	struct replay_facts f;
+	struct world w = { 0 };
+	struct rig x;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 4 * MS, 'a');
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 6 * MS, 'b');
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->waits[i].thread == 2 && x.m->rows[x.m->waits[i].row].reason == REASON_CPU)
+			x.m->waits[i].start_ns -= 30 * US;
+	}
+	x.m->threads[2].begin_ns -= 30 * US;
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	replay_facts(x.r, &f);
+	cr_expect(f.e1_ns == x.makespan_ns && f.e2_ns == x.makespan_ns, "%ld and %ld, not %ld", (long)f.e1_ns, (long)f.e2_ns,
+		  (long)x.makespan_ns);
+	rig_stop(&x);
+}
+
 /* A delay may be longer by its slack and not by more: checked by really making it longer. */
 Test(recorded, slack_of_a_thread)
 {
