@@ -411,6 +411,24 @@ static void overlaps_cut(struct replay *r, struct lock *lock, uint32_t full_n)
 	lock->simulated = full_n && overlap_ns * 20 <= hold_ns;
 }
 
+/*
+ * Who waits proves that somebody has the lock from then on, and nobody else is known to have had it before the one who
+ * then gave it: so that one did. Without this a hold of which nobody saw the begin would only be as long as is usual,
+ * and a lock that was held seem free.
+ */
+static void begins_extend(struct replay *r, const struct model *m, const struct lock *lock)
+{
+	int64_t free_ns = INT64_MIN; /* since then nobody is known to have it */
+
+	for (size_t i = lock->first_hold; i < lock->first_hold + lock->hold_n; i++) {
+		struct hold *h = &r->holds[i];
+
+		if (h->next_wait && !h->wait)
+			h->from_ns = min_ns(h->from_ns, max_ns(free_ns, m->waits[h->next_wait].start_ns));
+		free_ns = max_ns(free_ns, h->to_ns);
+	}
+}
+
 static void locks_settle(struct builder *b)
 {
 	struct replay *r = b->d->r;
@@ -424,6 +442,7 @@ static void locks_settle(struct builder *b)
 			next++;
 		lock->first_hold = i;
 		lock->hold_n = next - i;
+		begins_extend(r, b->d->m, lock);
 		overlaps_cut(r, lock, b->sites.habits[r->holds[i].lock].full_n);
 	}
 	for (size_t i = 0; i < r->hold_n; i++) {

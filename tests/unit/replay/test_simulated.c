@@ -101,6 +101,47 @@ Test(simulated, mutexes_held_computing)
 	}
 }
 
+/* Nobody saw when it was taken, only that another then waited for it: it was held at least since. */
+Test(simulated, a_lock_held_longer_than_is_usual)
+{
+	struct world w = { 0 };
+	struct replay_lock *locks;
+	struct replay_facts f;
+	uint64_t held_ns = 0;
+	struct rig x;
+	size_t n;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+	for (uint32_t t = 1; t <= 2; t++) {
+		for (int i = 0; i < 8; i++) {
+			world_add(&w, t, STEP_LOCK, 1, 0, 0);
+			world_add(&w, t, STEP_SLEEP, 0, 2 * MS, 'i');
+			world_add(&w, t, STEP_UNLOCK, 1, 0, 0);
+			world_add(&w, t, STEP_SLEEP, 0, 1 * MS, 'o');
+		}
+		world_add(&w, t, STEP_SLEEP, 0, t * 4 * MS, 'p');
+	}
+	world_add(&w, 1, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 40 * MS, 'l');
+	world_add(&w, 1, STEP_UNLOCK, 1, 0, 0);
+	world_add(&w, 2, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 2, STEP_SLEEP, 0, 2 * MS, 'i');
+	world_add(&w, 2, STEP_UNLOCK, 1, 0, 0);
+	joins_add(&w, 2);
+	rig_start(&x, &w);
+	replay_facts(x.r, &f);
+	cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 0.1, "E2 makes %ld of %ld", (long)f.e2_ns, (long)x.makespan_ns);
+	expect_right(&x, 'l', 0.5, 1, "held long", 0);
+	expect_right(&x, 'l', 0.1, 1, "held long", 0);
+	cr_assert(replay_locks(x.r, &locks, &n) == 0);
+	for (size_t i = 0; i < n; i++)
+		held_ns += locks[i].hold_max_ns;
+	cr_expect(n == 1 && held_ns >= 30 * MS && held_ns <= 41 * MS, "%lu", (unsigned long)held_ns);
+	replay_locks_free(locks, n);
+	rig_stop(&x);
+}
+
 Test(simulated, shared_cpus)
 {
 	for (uint32_t cpu_n = 1; cpu_n <= 3; cpu_n++) {
