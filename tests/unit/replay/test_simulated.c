@@ -171,6 +171,60 @@ Test(simulated, shared_cpus)
 	}
 }
 
+static void burners_add(struct world *w, uint32_t threads)
+{
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= threads; t++)
+		world_add(w, t, STEP_COMPUTE, 0, 30 * MS + t * MS, (uint8_t)('a' + t));
+}
+
+/* Where nothing is known of CPUs they are unlimited, and what was waited for them stays: it is not lost between the two. */
+Test(simulated, cpus_that_are_not_told)
+{
+	struct world w = { .cpu_n = 2, .slice_ns = 500 * US };
+	struct replay_facts f;
+	struct rig x;
+
+	burners_add(&w, 4);
+	joins_add(&w, 4);
+	rig_start(&x, &w);
+	x.m->cpu_n = 0;
+	for (size_t i = 1; i < x.m->wait_n; i++)
+		x.m->waits[i].cpu_from = x.m->waits[i].cpu_to = 0;
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	replay_facts(x.r, &f);
+	cr_expect(f.missing & REPLAY_NO_CPUS && f.cpu_n == 0);
+	cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 0.1, "E2 makes %ld of %ld", (long)f.e2_ns, (long)x.makespan_ns);
+	rig_stop(&x);
+}
+
+/* A stranger has one of two CPUs, so two threads take turns on what is left: that is not the target's own queue. */
+Test(simulated, a_stranger_on_the_cpus)
+{
+	struct world w = { .cpu_n = 2, .slice_ns = 300 * US };
+	struct replay_facts f;
+	struct rig x;
+
+	burners_add(&w, 2);
+	world_add(&w, 0, STEP_SPAWN, 3, 0, 0);
+	world_add(&w, 3, STEP_COMPUTE, 0, 60 * MS, 's');
+	joins_add(&w, 2);
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->waits[i].thread == 4)
+			x.m->waits[i] = (struct model_wait){ .wake_ns = -1 };
+	}
+	x.m->threads[4].end_ns = x.m->threads[4].begin_ns;
+	replay_free(x.r);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	replay_facts(x.r, &f);
+	cr_expect(x.makespan_ns > 40 * MS, "he does not matter: %ld", (long)x.makespan_ns);
+	cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 1, "E2 makes %ld of %ld", (long)f.e2_ns, (long)x.makespan_ns);
+	rig_stop(&x);
+}
+
 Test(simulated, more_cpus)
 {
 	struct world w = { .cpu_n = 1, .slice_ns = 500 * US }, more;
