@@ -75,7 +75,7 @@ static struct replay_piece ender(const struct blamer *b, const struct model_wait
 		p.culprit = REPLAY_BY_OUTSIDE;
 		p.by = w->outside_waker;
 	}
-	if (p.culprit == REPLAY_BY_UNKNOWN && w->outcome == WAIT_TIMEOUT)
+	if (p.culprit == REPLAY_BY_UNKNOWN && wait_is_explained(m, w))
 		p.culprit = REPLAY_BY_TIMER;
 	return p;
 }

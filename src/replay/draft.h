@@ -138,3 +138,12 @@ static inline int64_t wait_wake_ns(const struct model_wait *w)
 {
 	return w->wake_ns < 0 || w->wake_ns > w->end_ns ? w->end_ns : w->wake_ns < w->start_ns ? w->start_ns : w->wake_ns;
 }
+
+/* Is it known what ended a wait that nobody of the recording did? A sleep that no signal ended ended by its clock. */
+static inline bool wait_is_explained(const struct model *m, const struct model_wait *w)
+{
+	const struct model_row *row = &m->rows[w->row < m->row_n ? w->row : 0];
+
+	return w->outside_waker || w->outcome == WAIT_TIMEOUT || (w->ctx != WAKER_UNKNOWN && w->ctx != WAKER_NONE) ||
+	       (row->reason == REASON_SLEEP && w->outcome == WAIT_WOKEN && !(w->clipped & CLIPPED_AFTER));
+}

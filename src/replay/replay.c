@@ -92,8 +92,7 @@ static void wakers_count(struct replay *r, const struct draft *d)
 		any_waker |= w->waker || w->outside_waker || w->ctx != WAKER_NONE;
 		any_runnable |= w->runnable_ns > 0 || w->wake_ns >= 0;
 		r->facts.wait_n += d->use[i] != USE_SKIP;
-		if (d->use[i] != USE_DELAY || w->outcome == WAIT_TIMEOUT || w->outside_waker ||
-		    (w->ctx != WAKER_UNKNOWN && w->ctx != WAKER_NONE))
+		if (d->use[i] != USE_DELAY || wait_is_explained(m, w))
 			continue;
 		r->facts.unknown_waker_n++;
 		r->facts.unknown_waker_ns += (uint64_t)w->blocked_ns;
@@ -146,8 +145,7 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 		for (size_t i = p->legs[k].first; i <= p->legs[k].last; i++) {
 			const struct model_wait *w = &r->m->waits[r->points.ref[i]];
 
-			if (r->points.what[i] == POINT_DELAY && !w->outside_waker && w->outcome != WAIT_TIMEOUT &&
-			    (w->ctx == WAKER_UNKNOWN || w->ctx == WAKER_NONE))
+			if (r->points.what[i] == POINT_DELAY && !wait_is_explained(r->m, w))
 				unknown_ns += r->points.wait_ns[i];
 		}
 	}

@@ -187,11 +187,6 @@ static int stretch_add(struct router *x, struct replay_stretch *s, int64_t to_ns
 	return 0;
 }
 
-static bool is_explained(const struct model_wait *w)
-{
-	return w->outside_waker || w->outcome == WAIT_TIMEOUT || (w->ctx != WAKER_UNKNOWN && w->ctx != WAKER_NONE);
-}
-
 static void tag_take(const struct router *x, uint32_t tag, struct replay_stretch *s)
 {
 	const struct tag *t = tag < x->r->tag_n ? &x->r->tags[tag] : NULL;
@@ -234,7 +229,7 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	next->wait = has_wait ? p->ref[i] : 0;
 	/* A wait that mattered in the recording, and by a hair not in the replay, is none that anybody explains. */
 	if (e == 0 && !token_only) {
-		next->state = p->what[i] == POINT_DELAY && is_explained(&x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
+		next->state = p->what[i] == POINT_DELAY && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
 												       REPLAY_BLOCKED;
 		e = stretch_add(x, next, x->ends[i] - p->run_ns[i]);
 	}

@@ -200,6 +200,37 @@ Test(recorded, a_start_that_takes_a_while)
 	rig_stop(&x);
 }
 
+/* Of a sleep the wake itself can be missing; who else than its clock should have ended it? Of another wait that is open. */
+Test(recorded, ends_that_nobody_saw)
+{
+	struct world w = { 0 };
+	struct replay_facts f;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'a');
+	world_add(&w, 0, STEP_STRANGER, 0, 3 * MS, 'b');
+	rig_start(&x, &w);
+	for (int with_stranger = 0; with_stranger < 2; with_stranger++) {
+		for (size_t i = 1; i < x.m->wait_n; i++) {
+			struct model_wait *wait = &x.m->waits[i];
+			bool sleeps = x.m->rows[wait->row].reason == REASON_SLEEP;
+
+			if (x.m->rows[wait->row].reason == REASON_CPU || (!sleeps && !with_stranger))
+				continue;
+			wait->ctx = WAKER_UNKNOWN;
+			wait->outcome = WAIT_WOKEN;
+			wait->wake_ns = -1;
+			wait->outside_waker = 0;
+		}
+		replay_free(x.r);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		replay_facts(x.r, &f);
+		cr_expect(f.unknown_waker_n == (uint64_t)with_stranger, "%lu", (unsigned long)f.unknown_waker_n);
+		cr_expect(!!(f.missing & REPLAY_WAKERS_UNKNOWN) == with_stranger);
+	}
+	rig_stop(&x);
+}
+
 /* A delay may be longer by its slack and not by more: checked by really making it longer. */
 Test(recorded, slack_of_a_thread)
 {
