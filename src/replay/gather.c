@@ -13,6 +13,11 @@
  * two jobs running goes on when either is done. If no join is left, it may have
  * been anywhere until his own end, or nowhere: the simulation waits there, the
  * replay in recorded order doesn't.
+ *
+ * Not all threads are joined. Who starts one more of a sort when an earlier one
+ * is gone already, and is never seen to wait for any of them, is taken to start
+ * them and forget them: else he would have been met waiting, or have ended his
+ * loop first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +25,7 @@
 
 #include "replay/draft.h"
 #include "util/cleanup.h"
+#include "util/map.h"
 #include "util/vec.h"
 
 /* A thread is joined when its number is cleared, and gone somewhat later: it still has to leave its CPU. */
@@ -210,6 +216,56 @@ static int unseen_join_add(struct draft *d, uint32_t parent, uint32_t child, uin
 	return end_signal_add(d, child, p->end_ns, *token);
 }
 
+/* Threads of one name that one strand started. */
+struct sort {
+	int64_t first_end_ns, last_begin_ns;
+	bool joined; /* one was waited for */
+};
+struct sorts {
+	struct map *index; /* name -> v */
+	struct sort *v;
+	size_t n, cap;
+};
+
+static void sorts_done(struct sorts *x)
+{
+	map_free(x->index);
+	free(x->v);
+}
+
+static int sorts_make(const struct draft *d, const struct family *f, const uint32_t *children, size_t n, struct sorts *ret)
+{
+	if (map_new(&ret->index) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct strand *child = &d->r->strands[children[i]];
+		uint32_t name_id = d->m->threads[child->thread].comm_id;
+		uint64_t at;
+
+		if (!map_get(ret->index, name_id, &at)) {
+			at = ret->n;
+			if (VEC_RESERVE(ret->v, ret->cap, ret->n + 1) < 0 || map_put(ret->index, name_id, at) < 0)
+				return -ENOMEM;
+			ret->v[ret->n++] = (struct sort){ .first_end_ns = INT64_MAX, .last_begin_ns = INT64_MIN };
+		}
+		if (child->end_ns < ret->v[at].first_end_ns)
+			ret->v[at].first_end_ns = child->end_ns;
+		if (child->begin_ns > ret->v[at].last_begin_ns)
+			ret->v[at].last_begin_ns = child->begin_ns;
+		ret->v[at].joined |= f->joined[children[i]];
+	}
+	return 0;
+}
+
+static bool is_forgotten(const struct draft *d, const struct sorts *x, const struct strand *child, const struct strand *parent)
+{
+	const struct model_thread *t = &d->m->threads[child->thread];
+	uint64_t at;
+
+	return child->thread && !t->goid && child->process == parent->process && map_get(x->index, t->comm_id, &at) &&
+	       !x->v[at].joined && x->v[at].first_end_ns < x->v[at].last_begin_ns;
+}
+
 /* A goroutine that ended with its process was waited for by nobody. */
 static bool is_unfinished(const struct draft *d, const struct strand *child, const struct strand *parent)
 {
@@ -221,15 +277,17 @@ static int children_gather(struct draft *d, const struct family *f, uint32_t par
 {
 	uint32_t join_id = strtab_find(d->m->strings, "join"), child_id = strtab_find(d->m->strings, "child");
 	_cleanup_(waits_list_done) struct waits_list joins = { .d = d };
+	_cleanup_(sorts_done) struct sorts sorts = { 0 };
 	uint32_t at_end = NONE;
 
-	if (joins_of(d, parent, &joins, join_id, child_id) < 0)
+	if (joins_of(d, parent, &joins, join_id, child_id) < 0 || sorts_make(d, f, children, n, &sorts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct strand *child = &d->r->strands[children[i]];
 		uint32_t wait;
 
-		if (child->open || f->joined[children[i]] || is_unfinished(d, child, &d->r->strands[parent]))
+		if (child->open || f->joined[children[i]] || is_unfinished(d, child, &d->r->strands[parent]) ||
+		    is_forgotten(d, &sorts, child, &d->r->strands[parent]))
 			continue;
 		wait = join_for(d, &joins, child, &d->r->strands[parent], f->last_spawn_ns[parent], join_id);
 		if ((wait ? end_signal_add(d, children[i], wait_wake_ns(&d->m->waits[wait]), d->token[wait]) :

@@ -295,6 +295,44 @@ Test(simulated, joins_without_a_wait)
 	rig_stop(&x);
 }
 
+/* Threads that are started one after the other and that nobody waits for: none of them may hold up the end. */
+Test(simulated, fire_and_forget)
+{
+	struct world w = { 0 };
+	struct replay_outcome o;
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 10; t++) {
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+		world_add(&w, t, STEP_SLEEP, 0, 15 * MS, 'f');
+		world_add(&w, 0, STEP_SLEEP, 0, 20 * MS, 'm');
+	}
+	rig_start(&x, &w);
+	expect_right(&x, 'm', 0.5, 0.1, "fire and forget", 0);
+	expect_right(&x, 'm', 0.2, 0.1, "fire and forget", 0);
+	o = rig_ask(&x, 'f', 0.5);
+	cr_expect(o.best_ns == 0 && o.low_ns == 0 && o.high_ns == 0);
+	rig_stop(&x);
+}
+
+/* The same with joins, of which most find their thread gone: one wait for one of them tells that all are waited for. */
+Test(simulated, started_one_by_one_and_joined)
+{
+	struct world w = { 0 };
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 10; t++) {
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+		world_add(&w, t, STEP_SLEEP, 0, t == 10 ? 30 * MS : 15 * MS, t == 10 ? 'l' : 'f');
+		world_add(&w, 0, STEP_SLEEP, 0, 20 * MS, 'm');
+	}
+	joins_add(&w, 10);
+	rig_start(&x, &w);
+	expect_right(&x, 'm', 0.5, 0.1, "one by one", 0);
+	expect_right(&x, 'l', 0.1, 0.1, "one by one", 0);
+	rig_stop(&x);
+}
+
 /* What takes long and holds up nobody: nothing is to be gained, and nothing is said to be. */
 Test(simulated, negative_controls)
 {
