@@ -99,6 +99,17 @@ static void acquire(const struct pass *x, struct lanes *t, uint32_t token, uint3
 	}
 }
 
+static __attribute__((noinline)) void long_pass(const struct pass *x, size_t i, struct lanes *t)
+{
+	const struct replay *r = x->r;
+	const struct long_time *l = &r->longs[r->points.object[i]];
+	uint32_t tag = l->what == LONG_CPU ? r->points.cpu_tag[i] : l->tag;
+	const struct lane_weights *w = &x->tags[tag < r->tag_n ? tag : r->tag_n];
+
+	for (size_t lane = 0; lane < E1_LANES; lane++)
+		t->t[lane] += (double)l->ns * (double)(l->what == LONG_RUN ? x->run[lane] : w->v[lane]);
+}
+
 __attribute__((target_clones("avx2", "default"))) static void run_pass(const struct pass *x, const struct run *run)
 {
 	const struct replay *r = x->r;
@@ -132,6 +143,9 @@ __attribute__((target_clones("avx2", "default"))) static void run_pass(const str
 			break;
 		case POINT_ACQUIRE:
 			acquire(x, &t, p->object[i], p->wait_ns[i]);
+			break;
+		case POINT_LONG:
+			long_pass(x, i, &t);
 			break;
 		default:
 			break;
@@ -167,7 +181,7 @@ static int64_t makespan_of(const struct pass *x, size_t lane, uint32_t *ret_last
 	}
 	if (ret_last)
 		*ret_last = last;
-	return llround(end) - r->facts.begin_ns;
+	return ns_round(end) - r->facts.begin_ns;
 }
 
 int e1_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret)
@@ -265,12 +279,13 @@ static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 {
 	const struct points *p = &x->r->points;
 	size_t tag_n = x->r->tag_n;
+	double delay_ns;
+	uint32_t tag;
 
-	t += (double)p->cpu_ns[i] * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].v[0];
+	t += point_cpu_ns(x->r, i) * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].v[0];
+	if (point_delay(x->r, i, &delay_ns, &tag))
+		t += delay_ns * (double)x->tags[tag < tag_n ? tag : tag_n].v[0];
 	switch (p->what[i]) {
-	case POINT_DELAY:
-		t += (double)p->wait_ns[i] * (double)x->tags[p->object[i] < tag_n ? p->object[i] : tag_n].v[0];
-		break;
 	case POINT_SIGNAL:
 	case POINT_SIGNAL_MORE:
 	case POINT_RELEASE:
@@ -293,7 +308,7 @@ static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 	default:
 		break;
 	}
-	return t + (double)p->run_ns[i] * (double)x->run[0];
+	return t + point_run_ns(x->r, i) * (double)x->run[0];
 }
 
 static void forward(struct pass *x, double *times, double *begins, uint32_t *source)
@@ -352,11 +367,13 @@ static void backward(struct pass *x, double end, double *latest)
 		double t = x->strands[run->strand].t[0];
 
 		for (size_t i = from + run->n; i-- > from;) {
+			double delay_ns;
+			uint32_t tag;
+
 			latest[i] = t;
-			t -= (double)p->run_ns[i] * (double)x->run[0];
-			if (p->what[i] == POINT_DELAY) {
-				t -= (double)p->wait_ns[i] *
-				     (double)x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n].v[0];
+			t -= point_run_ns(r, i) * (double)x->run[0];
+			if (point_delay(r, i, &delay_ns, &tag)) {
+				t -= delay_ns * (double)x->tags[tag < r->tag_n ? tag : r->tag_n].v[0];
 			} else if (has_slot(p, i)) {
 				double *token = &x->tokens[p->wait_ns[i]].t[0];
 
@@ -370,7 +387,7 @@ static void backward(struct pass *x, double end, double *latest)
 				if (p->what[i] == POINT_SIGNAL || p->what[i] == POINT_RELEASE)
 					*token = INFINITY;
 			}
-			t -= (double)p->cpu_ns[i] *
+			t -= point_cpu_ns(r, i) *
 			     (double)x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n].v[0];
 		}
 		x->strands[run->strand].t[0] = t;

@@ -218,6 +218,19 @@ static void point_pass(struct sim *x, uint32_t s)
 	x->actors[s].at++;
 }
 
+/* Computing is done before; else as a delay, or as time in the run queue. */
+static int long_do(struct sim *x, uint32_t s, size_t p)
+{
+	const struct long_time *l = &x->r->longs[x->r->points.object[p]];
+	double late = x->w->no_runqueue ? 0 : (double)l->lat_ns;
+
+	if (l->what == LONG_CPU)
+		return 1;
+	if (l->what == LONG_WAIT)
+		late = (double)l->ns * (x->w->times && l->tag < x->r->tag_n ? (double)x->w->times[l->tag] : 1);
+	return late > 0 ? sleep_for(x, s, late, DOING_SLEEP) : 1;
+}
+
 /* What a point says, its computing done. 1: the strand goes on at once, 0: not yet. */
 static int point_do(struct sim *x, uint32_t s)
 {
@@ -230,6 +243,8 @@ static int point_do(struct sim *x, uint32_t s)
 	case POINT_RUNQ:
 		ns = latency(x, p);
 		return ns > 0 ? sleep_for(x, s, ns, DOING_SLEEP) : 1;
+	case POINT_LONG:
+		return long_do(x, s, p);
 	case POINT_DELAY:
 		ns = (double)points->wait_ns[p] * (x->w->times && object < x->r->tag_n ? (double)x->w->times[object] : 1);
 		return sleep_for(x, s, ns + latency(x, p), DOING_SLEEP);
@@ -279,7 +294,7 @@ static double compute_next(struct sim *x, uint32_t s)
 	for (size_t p = point_of(x, s);; p++, x->actors[s].at++) {
 		uint32_t tag = points->cpu_tag[p];
 
-		ns += times && tag < x->r->tag_n ? (double)points->cpu_ns[p] * (double)times[tag] : (double)points->cpu_ns[p];
+		ns += times && tag < x->r->tag_n ? point_cpu_ns(x->r, p) * (double)times[tag] : point_cpu_ns(x->r, p);
 		if (!is_inert(x, p) || p + 1 == strand->first + strand->n)
 			return ns;
 	}
@@ -446,6 +461,6 @@ int e2_run(const struct replay *r, const struct weights *w, double *times, doubl
 			return -ENOMEM;
 	}
 	ret->forced_n = x.forced_n;
-	ret->makespan_ns = x.sinks_left ? -1 : llround(x.sink_end) - r->facts.begin_ns;
+	ret->makespan_ns = x.sinks_left ? -1 : ns_round(x.sink_end) - r->facts.begin_ns;
 	return 0;
 }

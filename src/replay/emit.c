@@ -79,14 +79,6 @@ struct point {
 	uint8_t what;
 };
 
-static int64_t cut(int64_t *ns)
-{
-	int64_t piece = *ns < INT32_MAX ? *ns : INT32_MAX;
-
-	*ns -= piece;
-	return piece;
-}
-
 static int point_put(struct emitter *e, uint8_t what, int64_t cpu_ns, int64_t wait_ns, int64_t run_ns, int64_t lat_ns,
 		     const struct point *x)
 {
@@ -106,30 +98,39 @@ static int point_put(struct emitter *e, uint8_t what, int64_t cpu_ns, int64_t wa
 	return 0;
 }
 
-/* One thing that a strand does; times beyond 32 bits take several points. */
+/* A time beyond 32 bits, if it is. */
+static int long_put(struct emitter *e, enum long_what what, int64_t *ns, int64_t *lat_ns, const struct point *x)
+{
+	struct replay *r = e->d->r;
+	struct point p = { .object = (uint32_t)r->long_n, .ref = what == LONG_CPU ? 0 : x->ref };
+
+	if (*ns <= INT32_MAX)
+		return 0;
+	if (VEC_RESERVE(r->longs, r->long_cap, r->long_n + 1) < 0)
+		return -ENOMEM;
+	r->longs[r->long_n++] = (struct long_time){ .ns = *ns, .lat_ns = *lat_ns, .tag = x->object, .what = (uint8_t)what };
+	*ns = *lat_ns = 0;
+	return point_put(e, POINT_LONG, 0, 0, 0, 0, &p);
+}
+
+/* One thing that a strand does. */
 static int point_add(struct emitter *e, const struct point *x)
 {
-	int64_t cpu_ns = x->cpu_ns, wait_ns = x->wait_ns, run_ns = x->run_ns, lat_ns = x->lat_ns;
-	int err = 0;
+	int64_t cpu_ns = x->cpu_ns, wait_ns = x->wait_ns, run_ns = x->run_ns, lat_ns = x->lat_ns, none = 0;
+	bool late = run_ns > INT32_MAX;
+	int err = long_put(e, LONG_CPU, &cpu_ns, &none, x);
 
-	e->piece_ns += cpu_ns;
-	while (err == 0 && cpu_ns > INT32_MAX)
-		err = point_put(e, POINT_NONE, cut(&cpu_ns), 0, 0, 0, &(struct point){ 0 });
-	while (err == 0 && wait_ns > INT32_MAX) {
-		err = point_put(e, x->what, cpu_ns, cut(&wait_ns), 0, 0, x);
+	e->piece_ns += x->cpu_ns;
+	if (err == 0 && wait_ns > INT32_MAX) {
+		/* What was computed before it comes before it. */
+		err = cpu_ns ? point_put(e, POINT_NONE, cpu_ns, 0, 0, 0, &(struct point){ 0 }) : 0;
 		cpu_ns = 0;
 	}
-	if (err == 0 && run_ns <= INT32_MAX)
-		return point_put(e, x->what, cpu_ns, wait_ns, run_ns, lat_ns, x);
 	if (err == 0)
-		err = point_put(e, x->what, cpu_ns, wait_ns, 0, 0, x);
-	while (err == 0 && run_ns > 0) {
-		int64_t run = cut(&run_ns), lat = lat_ns < run ? lat_ns : run;
-
-		lat_ns -= lat;
-		err = point_put(e, POINT_RUNQ, 0, 0, run, lat, x);
-	}
-	return err;
+		err = long_put(e, LONG_WAIT, &wait_ns, &none, x);
+	if (err == 0)
+		err = point_put(e, x->what, cpu_ns, wait_ns, late ? 0 : run_ns, late ? 0 : lat_ns, x);
+	return err == 0 && late ? long_put(e, LONG_RUN, &run_ns, &lat_ns, x) : err;
 }
 
 /* Samples of the strand in the piece that ends now go to its tag. */

@@ -40,19 +40,19 @@ static void strand_times(const struct replay *r, const struct strand *s, const d
 		if (isnan(times[i]) || op >= r->m->op_n)
 			continue;
 		if (p->what[i] == POINT_OP_BEGIN) {
-			spans[op].start_ns = llround(times[i]);
+			spans[op].start_ns = ns_round(times[i]);
 			spans[op].end_ns = spans[op].start_ns > spans[op].end_ns ? spans[op].start_ns : spans[op].end_ns;
 		} else if (p->what[i] == POINT_OP_END) {
-			spans[op].end_ns = llround(times[i]);
+			spans[op].end_ns = ns_round(times[i]);
 		}
 	}
 	if (!s->n || isnan(begin) || isnan(times[s->first + s->n - 1]))
 		return;
 	end = times[s->first + s->n - 1];
 	if (s->op)
-		span_widen(&spans[s->op], &known[s->op], llround(begin), llround(end));
+		span_widen(&spans[s->op], &known[s->op], ns_round(begin), ns_round(end));
 	if (process && process != s->op)
-		span_widen(&spans[process], &known[process], llround(begin), llround(end));
+		span_widen(&spans[process], &known[process], ns_round(begin), ns_round(end));
 }
 
 int replay_op_times(const struct replay *r, const struct replay_scenario *s, enum replay_engines engine,
@@ -90,7 +90,7 @@ int replay_op_times(const struct replay *r, const struct replay_scenario *s, enu
 
 static void slack_least(int64_t *slack, double ns)
 {
-	int64_t x = isfinite(ns) ? llround(ns) : INT64_MAX;
+	int64_t x = isfinite(ns) ? ns_round(ns) : INT64_MAX;
 
 	x = x < 0 ? 0 : x;
 	if (*slack < 0 || x < *slack)

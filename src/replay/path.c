@@ -123,12 +123,13 @@ void path_tags(const struct replay *r, const struct path *path, const struct wei
 		const struct path_leg *leg = &path->legs[k];
 
 		for (size_t i = leg->first; i <= leg->last; i++) {
-			uint32_t cpu = p->cpu_tag[i], delay = p->object[i];
+			uint32_t cpu = p->cpu_tag[i], delay;
+			double ns;
 
 			if ((i > leg->first || leg->whole) && cpu < r->tag_n)
-				tag_ns[cpu] += (double)p->cpu_ns[i] * (double)(w->times ? w->times[cpu] : 1);
-			if (p->what[i] == POINT_DELAY && delay < r->tag_n)
-				tag_ns[delay] += (double)p->wait_ns[i] * (double)(w->times ? w->times[delay] : 1);
+				tag_ns[cpu] += point_cpu_ns(r, i) * (double)(w->times ? w->times[cpu] : 1);
+			if (point_delay(r, i, &ns, &delay) && delay < r->tag_n)
+				tag_ns[delay] += ns * (double)(w->times ? w->times[delay] : 1);
 		}
 	}
 }

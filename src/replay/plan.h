@@ -10,6 +10,8 @@
  * Strands depend on each other by tokens: all signals of one come before what
  * waits for it. `runs` is an order of pieces of strands in which that holds.
  */
+#include <math.h>
+
 #include "replay/replay.h"
 
 #define NONE UINT32_MAX
@@ -28,6 +30,16 @@ enum point_what {
 	POINT_RELEASE,	/* object: token, of a lock; ref: the wait that it ends */
 	POINT_TAKE,	/* object: lock, which was free */
 	POINT_DROP,	/* object: lock, for which nobody waited */
+	POINT_LONG,	/* a time beyond 32 bits; object: index of longs; ref: wait, if it is of one */
+};
+
+enum long_what { LONG_CPU, LONG_WAIT, LONG_RUN };
+
+/* Days of waiting are one point, not one for every two seconds of them: a dump may claim centuries. */
+struct long_time {
+	int64_t ns, lat_ns;
+	uint32_t tag; /* of WAIT; that of CPU is its point's */
+	uint8_t what; /* enum long_what */
 };
 
 struct points {
@@ -35,7 +47,7 @@ struct points {
 	uint8_t *what;	   /* enum point_what */
 	uint32_t *cpu_ns;  /* computing before it */
 	uint32_t *cpu_tag; /* of that */
-	uint32_t *wait_ns; /* of DELAY; longer times are several points. Of points with a token: its slot */
+	uint32_t *wait_ns; /* of DELAY; longer times are points of their own. Of points with a token: its slot */
 	uint32_t *run_ns;  /* behind it, ready and not running, as recorded */
 	uint32_t *lat_ns;  /* of it: what the target's own threads on the CPUs don't explain */
 	uint32_t *object;
@@ -128,6 +140,8 @@ struct replay {
 	const struct model *m; /* not owned */
 	struct replay_facts facts;
 	struct points points;
+	struct long_time *longs;
+	size_t long_n, long_cap;
 	struct strand *strands;
 	size_t strand_n;
 	struct run *runs;
@@ -154,6 +168,48 @@ struct replay {
 	size_t share_n, share_cap;
 	uint32_t *strand_of_thread; /* by model thread, NONE */
 	uint32_t *strand_of_op;	    /* by op, of dumps without threads; else NULL */
+	struct wcprof *wcprof; /* NULL: no ops */
 	bool unseen_locks;	    /* of some lock it is not known when it was held */
 	uint64_t broken_n;	    /* waits whose end could not be told for want of a consistent order */
 };
+
+/* The long time that a point is, if it is one of that sort; NULL. */
+static inline const struct long_time *point_long(const struct replay *r, size_t i, enum long_what what)
+{
+	const struct long_time *x = r->points.what[i] == POINT_LONG ? &r->longs[r->points.object[i]] : NULL;
+
+	return x && x->what == what ? x : NULL;
+}
+
+/* What a strand computes up to a point, waits at it, and is ready behind it. */
+static inline double point_cpu_ns(const struct replay *r, size_t i)
+{
+	const struct long_time *x = point_long(r, i, LONG_CPU);
+
+	return x ? (double)x->ns : (double)r->points.cpu_ns[i];
+}
+
+static inline double point_run_ns(const struct replay *r, size_t i)
+{
+	const struct long_time *x = point_long(r, i, LONG_RUN);
+
+	return x ? (double)x->ns : (double)r->points.run_ns[i];
+}
+
+/* Only of points that are a delay; *ret_tag: its tag. */
+static inline bool point_delay(const struct replay *r, size_t i, double *ret_ns, uint32_t *ret_tag)
+{
+	const struct long_time *x = point_long(r, i, LONG_WAIT);
+
+	if (!x && r->points.what[i] != POINT_DELAY)
+		return false;
+	*ret_ns = x ? (double)x->ns : (double)r->points.wait_ns[i];
+	*ret_tag = x ? x->tag : r->points.object[i];
+	return true;
+}
+
+/* The nearest time; a double of the last ones is beyond them. */
+static inline int64_t ns_round(double ns)
+{
+	return ns >= 0x1p63 ? INT64_MAX : ns <= -0x1p63 ? INT64_MIN : llround(ns);
+}

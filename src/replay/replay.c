@@ -44,6 +44,8 @@ struct replay *replay_free(struct replay *r)
 	free(p->lat_ns);
 	free(p->object);
 	free(p->ref);
+	free(r->longs);
+	wcprof_free(r->wcprof);
 	free(r->strands);
 	free(r->runs);
 	free(r->token_lock);
@@ -144,12 +146,14 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 	for (size_t k = 0; k < p->n; k++) {
 		for (size_t i = p->legs[k].first; i <= p->legs[k].last; i++) {
 			const struct model_wait *w = &r->m->waits[r->points.ref[i]];
+			uint32_t tag;
+			double ns;
 
-			if (r->points.what[i] == POINT_DELAY && !wait_is_explained(r->m, w))
-				unknown_ns += r->points.wait_ns[i];
+			if (point_delay(r, i, &ns, &tag) && !wait_is_explained(r->m, w))
+				unknown_ns += (int64_t)ns;
 		}
 	}
-	return unknown_ns * 100 <= r->facts.makespan_ns;
+	return unknown_ns <= r->facts.makespan_ns / 100;
 }
 
 static int recorded_find(struct replay *r)
@@ -193,7 +197,8 @@ static int baseline_find(void *arg, size_t i)
 	case 1:
 		return recorded_find(r);
 	default:
-		return wcprof_run(r, &(struct replay_scenario){ 0 }, &r->facts.wcprof_ns);
+		e = wcprof_new(r, &r->wcprof);
+		return e == 0 ? wcprof_run(r, &(struct weights){ 0 }, 1, &r->facts.wcprof_ns) : e;
 	}
 }
 

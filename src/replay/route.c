@@ -59,16 +59,37 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* What is claimed may be beyond all time. */
+static int64_t after(int64_t t, int64_t ns)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(t, ns, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t ready_ns(const struct replay *r, size_t i)
+{
+	const struct long_time *l = point_long(r, i, LONG_RUN);
+
+	return l ? l->ns : r->points.run_ns[i];
+}
+
+/* As recorded. */
+static int64_t delay_ns(const struct replay *r, size_t i)
+{
+	const struct long_time *l = point_long(r, i, LONG_WAIT);
+
+	return l ? l->ns : r->points.what[i] == POINT_DELAY ? r->points.wait_ns[i] : 0;
+}
+
 static int64_t recorded_pass(struct recorded *x, size_t i, int64_t t)
 {
 	const struct points *p = &x->r->points;
+	const struct long_time *l = point_long(x->r, i, LONG_CPU);
 	int64_t *token = p->wait_ns[i] != NONE ? &x->tokens[p->wait_ns[i]] : NULL;
 
-	t += p->cpu_ns[i];
+	t = after(after(t, l ? l->ns : p->cpu_ns[i]), delay_ns(x->r, i));
 	switch (p->what[i]) {
-	case POINT_DELAY:
-		t += p->wait_ns[i];
-		break;
 	case POINT_SIGNAL:
 	case POINT_RELEASE:
 		if (token)
@@ -88,7 +109,7 @@ static int64_t recorded_pass(struct recorded *x, size_t i, int64_t t)
 	default:
 		break;
 	}
-	return t + p->run_ns[i];
+	return after(t, ready_ns(x->r, i));
 }
 
 static int recorded_times(const struct replay *r, int64_t *ends)
@@ -204,10 +225,8 @@ static int64_t reached_ns(const struct router *x, uint32_t s, size_t i)
 	case POINT_WAIT:
 	case POINT_ACQUIRE:
 		return (i > x->r->strands[s].first ? x->ends[i - 1] : x->cursor_ns) + p->cpu_ns[i];
-	case POINT_DELAY:
-		return x->ends[i] - p->run_ns[i] - p->wait_ns[i];
 	default:
-		return x->ends[i] - p->run_ns[i];
+		return x->ends[i] - ready_ns(x->r, i) - delay_ns(x->r, i);
 	}
 }
 
@@ -215,8 +234,9 @@ static int64_t reached_ns(const struct router *x, uint32_t s, size_t i)
 static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stretch *next, bool token_only)
 {
 	const struct points *p = &x->r->points;
+	bool delayed = p->what[i] == POINT_DELAY || point_long(x->r, i, LONG_WAIT);
 	bool has_wait = p->what[i] == POINT_DELAY || p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE ||
-			p->what[i] == POINT_RUNQ;
+			p->what[i] == POINT_RUNQ || p->what[i] == POINT_LONG;
 	int e = op_at(x, s, i, &next->op);
 
 	next->thread = x->r->strands[s].thread;
@@ -229,9 +249,9 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	next->wait = has_wait ? p->ref[i] : 0;
 	/* A wait that mattered in the recording, and by a hair not in the replay, is none that anybody explains. */
 	if (e == 0 && !token_only) {
-		next->state = p->what[i] == POINT_DELAY && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
-												       REPLAY_BLOCKED;
-		e = stretch_add(x, next, x->ends[i] - p->run_ns[i]);
+		next->state = delayed && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
+												  REPLAY_BLOCKED;
+		e = stretch_add(x, next, x->ends[i] - ready_ns(x->r, i));
 	}
 	next->state = REPLAY_RUNNABLE;
 	return e == 0 ? stretch_add(x, next, x->ends[i]) : e;

@@ -14,6 +14,7 @@
 #include "replay/crew.h"
 #include "replay/e2.h"
 #include "replay/scenario.h"
+#include "replay/wcprof.h"
 #include "util/cleanup.h"
 #include "util/map.h"
 #include "util/vec.h"
@@ -31,6 +32,8 @@ const double replay_factors[REPLAY_FACTOR_N] = { 0, 0.5, 0.9 };
 #define SIMULATED_POINTS 100000000.0
 /* Classes for which the factor is found at which the path leaves them. */
 #define SHIFTS 10
+/* So many steps of wcprof's rules, eight scenarios at a time. */
+#define WCPROF_STEPS 600000000.0
 
 struct saver {
 	const struct replay *r;
@@ -39,6 +42,7 @@ struct saver {
 	uint32_t *same, *unique;
 	size_t unique_n, replayed_n; /* of the unique the first so many are replayed */
 	size_t part_n;
+	size_t wcprof_n; /* the first so many are put to wcprof's rules */
 	struct simulation {
 		uint32_t candidate;
 		uint8_t factor;
@@ -383,6 +387,37 @@ static void judge_all(struct saver *x)
 	x->n = kept;
 }
 
+/* As many of the best as the budget allows, eight at a time. */
+static int wcprof_do(void *arg, size_t part)
+{
+	struct saver *x = arg;
+	size_t lanes = x->wcprof_n * REPLAY_FACTOR_N, passes = (lanes + WCPROF_LANES - 1) / WCPROF_LANES;
+	size_t from = passes * part / x->part_n, to = passes * (part + 1) / x->part_n;
+	int e = 0;
+
+	for (size_t pass = from; pass < to && e == 0; pass++) {
+		size_t at = pass * WCPROF_LANES, n = lanes - at < WCPROF_LANES ? lanes - at : WCPROF_LANES;
+		struct weights w[WCPROF_LANES] = { 0 };
+		int64_t ns[WCPROF_LANES];
+
+		for (size_t lane = 0; lane < n && e == 0; lane++) {
+			struct replay_change c;
+			struct replay_scenario one = scenario_of(&x->v[(at + lane) / REPLAY_FACTOR_N],
+								 replay_factors[(at + lane) % REPLAY_FACTOR_N], &c);
+
+			e = weights_make(x->r, &one, &w[lane]);
+		}
+		if (e == 0)
+			e = wcprof_run(x->r, w, n, ns);
+		for (size_t lane = 0; lane < n; lane++) {
+			if (e == 0)
+				x->v[(at + lane) / REPLAY_FACTOR_N].at[(at + lane) % REPLAY_FACTOR_N].wcprof_ns = ns[lane];
+			weights_done(&w[lane]);
+		}
+	}
+	return e;
+}
+
 static int by_saving(const void *a, const void *b)
 {
 	const struct replay_saving *x = a, *y = b;
@@ -429,7 +464,11 @@ int replay_savings(const struct replay *r, const struct replay_savings_options *
 	judge_all(&x);
 	if (x.n)
 		qsort(x.v, x.n, sizeof(*x.v), by_saving);
-	e = nexts_find(&x);
+	x.wcprof_n = (size_t)(WCPROF_STEPS / (double)(wcprof_step_n(r) + r->tag_n + 1)) * WCPROF_LANES / REPLAY_FACTOR_N;
+	x.wcprof_n = x.n < x.wcprof_n ? x.n : x.wcprof_n;
+	e = crew_run(x.part_n, wcprof_do, &x);
+	if (e == 0)
+		e = nexts_find(&x);
 	if (e < 0)
 		return e;
 	*ret = TAKE_PTR(x.v);

@@ -101,7 +101,7 @@ static int64_t saving_of(const struct replay *r, int64_t base_ns, int64_t ns)
 {
 	if (base_ns <= 0)
 		return 0;
-	return llround((double)(base_ns - ns) / (double)base_ns * (double)r->facts.makespan_ns);
+	return ns_round((double)(base_ns - ns) / (double)base_ns * (double)r->facts.makespan_ns);
 }
 
 /* Does the share of the class on the CPU hang on too few samples? */
@@ -202,11 +202,13 @@ int scenario_next(const struct replay *r, const struct replay_scenario *s, uint3
 	return e < 0 ? e : next_find(r, &w, ret);
 }
 
+_Static_assert((int)E1_LANES == (int)WCPROF_LANES, "one batch for both");
+
 /* At most E1_LANES of them. */
 static int some_evaluate(const struct replay *r, const struct replay_scenario *s, struct weights *w, size_t n,
 			 unsigned engines, bool next, struct replay_outcome *ret)
 {
-	int64_t e1_ns[E1_LANES];
+	int64_t e1_ns[E1_LANES], wcprof_ns[E1_LANES];
 	int e = 0;
 
 	for (size_t i = 0; i < n && e == 0; i++) {
@@ -215,6 +217,8 @@ static int some_evaluate(const struct replay *r, const struct replay_scenario *s
 	}
 	if (e == 0 && engines & REPLAY_E1)
 		e = e1_run(r, w, n, e1_ns);
+	if (e == 0 && engines & REPLAY_WCPROF)
+		e = wcprof_run(r, w, n, wcprof_ns);
 	for (size_t i = 0; i < n && e == 0; i++) {
 		struct e2_result two = { .makespan_ns = -1 };
 
@@ -223,8 +227,8 @@ static int some_evaluate(const struct replay *r, const struct replay_scenario *s
 		if (engines & REPLAY_E2 && r->facts.e2_ns >= 0)
 			e = e2_run(r, &w[i], NULL, NULL, &two);
 		ret[i].e2_ns = two.makespan_ns;
-		if (e == 0 && engines & REPLAY_WCPROF)
-			e = wcprof_run(r, &s[i], &ret[i].wcprof_ns);
+		if (engines & REPLAY_WCPROF)
+			ret[i].wcprof_ns = wcprof_ns[i];
 		if (e == 0 && next)
 			e = next_find(r, &w[i], &ret[i].next);
 		if (e == 0)

@@ -2,101 +2,250 @@
 #include "replay/wcprof.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "replay/draft.h"
-#include "replay/scenario.h"
+#include "replay/wcprof-tape.h"
 #include "util/cleanup.h"
 
-struct pass {
-	const struct replay *r;
-	const struct weights *w;
-	double *strands, *tokens;
+struct lanes {
+	double v[WCPROF_LANES];
 };
 
-static void pass_done(struct pass *x)
+struct wcprof {
+	const struct replay *r;
+	struct wcprof_graph g; /* of which only keys are left */
+	struct wcprof_tape t;
+};
+
+/* What a pass remembers and what it multiplies by. */
+struct pass {
+	const struct wcprof *x;
+	struct lanes *slots, *kept;
+	struct lanes *keys, *tags, *locks;
+};
+
+static void pass_done(struct pass *p)
 {
-	free(x->strands);
-	free(x->tokens);
+	free(p->slots);
+	free(p->kept);
+	free(p->keys);
+	free(p->tags);
+	free(p->locks);
 }
 
-static double weight(const float *v, const struct replay *r, uint32_t tag)
+static size_t key_n(const struct wcprof *x)
 {
-	return v && tag < r->tag_n ? (double)v[tag] : 1;
+	return x->g.pair_n + x->r->op_key_n;
 }
 
-static bool is_cancelled(const struct replay *r, const struct model_wait *w)
-{
-	return w->outcome == WAIT_TIMEOUT && r->m->rows[w->row < r->m->row_n ? w->row : 0].reason != REASON_SLEEP;
-}
-
-/* Behind what a point says; t: reached, computing done. */
-static double point_end(const struct pass *x, size_t i, double t)
-{
-	const struct points *p = &x->r->points;
-	const struct model_wait *w;
-
-	switch (p->what[i]) {
-	case POINT_SIGNAL:
-	case POINT_SIGNAL_MORE:
-	case POINT_RELEASE:
-		x->tokens[p->object[i]] = fmax(x->tokens[p->object[i]], t);
-		return t;
-	case POINT_DELAY:
-		w = &x->r->m->waits[p->ref[i]];
-		return is_cancelled(x->r, w) ? t : t + (double)p->wait_ns[i] * weight(x->w->times, x->r, p->object[i]);
-	case POINT_WAIT:
-	case POINT_ACQUIRE:
-		w = &x->r->m->waits[p->ref[i]];
-		if (!p->ref[i])
-			return t;
-		return w->target ? fmax(t, x->tokens[p->object[i]]) : t + (double)(wait_wake_ns(w) - w->start_ns);
-	default:
-		return t;
-	}
-}
-
-static void run_pass(const struct pass *x, const struct run *run)
+static int pass_init(struct pass *p, const struct wcprof *x)
 {
 	const struct replay *r = x->r;
-	const struct strand *s = &r->strands[run->strand];
-	double t = x->strands[run->strand];
 
-	if (!run->from) {
-		t = s->token == NONE ? -INFINITY : x->tokens[s->token];
-		t = isinf(t) ? (double)s->begin_ns : t;
-	}
-	for (size_t i = s->first + run->from; i < s->first + run->from + run->n; i++) {
-		double own = weight(x->w->times, r, r->points.cpu_tag[i]);
-
-		t = point_end(x, i, t + (double)r->points.cpu_ns[i] * own) + (double)r->points.run_ns[i] * own;
-	}
-	x->strands[run->strand] = t;
+	p->x = x;
+	p->slots = malloc((x->t.slot_n + 1) * sizeof(*p->slots));
+	p->kept = malloc((x->t.kept_n + 1) * sizeof(*p->kept));
+	p->keys = malloc((key_n(x) + 1) * sizeof(*p->keys));
+	p->tags = malloc((r->tag_n + 1) * sizeof(*p->tags));
+	p->locks = malloc((r->lock_n + 1) * sizeof(*p->locks));
+	return p->slots && p->kept && p->keys && p->tags && p->locks ? 0 : -ENOMEM;
 }
 
-int wcprof_run(const struct replay *r, const struct replay_scenario *s, int64_t *ret)
+/* An op's own time is as many times as long as the computing that is of it, and of its strand, in the mean. */
+static int lane_lay(struct pass *p, size_t lane, const struct weights *w)
 {
-	_cleanup_(weights_done) struct weights w = { 0 };
-	_cleanup_(pass_done) struct pass x = { .r = r, .w = &w };
-	double end = (double)r->facts.begin_ns;
-	int e = weights_make(r, s, &w);
+	const struct wcprof *x = p->x;
+	const struct replay *r = x->r;
+	size_t n = key_n(x);
+	_cleanup_(freep) double *all = calloc(n + 1, sizeof(*all));
 
-	if (e < 0)
-		return e;
-	*ret = -1;
-	if (w.free_lock_n || w.own_cpus || w.no_runqueue)
-		return 0;
-	x.strands = calloc(r->strand_n + 1, sizeof(*x.strands));
-	x.tokens = malloc((r->token_n + 1) * sizeof(*x.tokens));
-	if (!x.strands || !x.tokens)
+	if (!all)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->token_n; i++)
-		x.tokens[i] = -INFINITY;
-	for (size_t i = 0; i < r->run_n; i++)
-		run_pass(&x, &r->runs[i]);
-	for (size_t i = 0; i < r->strand_n; i++)
-		end = r->strands[i].n && !r->strands[i].open ? fmax(end, x.strands[i]) : end;
-	*ret = llround(end) - r->facts.begin_ns;
+	for (size_t i = 0; i < n; i++)
+		p->keys[i].v[lane] = 0;
+	for (size_t i = 0; i < r->tag_n; i++) {
+		double times = w->times ? (double)w->times[i] : 1, ns = (double)r->tags[i].ns + 1;
+		uint32_t key = x->g.tag_key[i], op_key = x->g.pair_n + r->tags[i].op_key;
+
+		p->tags[i].v[lane] = times;
+		if (key == NONE)
+			continue;
+		p->keys[key].v[lane] += ns * times;
+		p->keys[op_key].v[lane] += ns * times;
+		all[key] += ns;
+		all[op_key] += ns;
+	}
+	for (size_t i = 0; i < n; i++)
+		p->keys[i].v[lane] = all[i] > 0 ? p->keys[i].v[lane] / all[i] : 1;
+	for (size_t i = 0; i < r->lock_n; i++)
+		p->locks[i].v[lane] = 1;
+	for (size_t i = 0; i < w->free_lock_n; i++)
+		p->locks[w->free_locks[i]].v[lane] = 0;
+	return 0;
+}
+
+static inline void add(struct lanes *t, const struct lanes *by, double ns)
+{
+	for (size_t i = 0; i < WCPROF_LANES; i++)
+		t->v[i] += ns * by->v[i];
+}
+
+static inline struct lanes later(const struct lanes *a, double ns)
+{
+	struct lanes t;
+
+	for (size_t i = 0; i < WCPROF_LANES; i++)
+		t.v[i] = a->v[i] + ns;
+	return t;
+}
+
+static inline struct lanes latest(const struct lanes *a, const struct lanes *b)
+{
+	struct lanes t;
+
+	for (size_t i = 0; i < WCPROF_LANES; i++)
+		t.v[i] = a->v[i] > b->v[i] ? a->v[i] : b->v[i];
+	return t;
+}
+
+/* Roots: where the chain of them stands, when the first began, when the last has ended. */
+struct ends {
+	struct lanes chain, first, last;
+};
+
+static void root_begin(const struct pass *p, const struct wcprof_step *s, struct ends *e)
+{
+	struct lanes start = later(&e->chain, (double)s->ns);
+
+	if (s->what == STEP_ROOT)
+		p->slots[s->ref] = start;
+	for (size_t i = 0; i < WCPROF_LANES; i++)
+		e->first.v[i] = start.v[i] < e->first.v[i] ? start.v[i] : e->first.v[i];
+}
+
+static void root_end(const struct pass *p, const struct wcprof_step *s, struct ends *e)
+{
+	e->last = latest(&e->last, &p->slots[s->ref]);
+	if (s->what == STEP_END_LATEST)
+		e->chain = p->slots[s->ref];
+}
+
+static void pass_run(const struct pass *p, struct ends *e)
+{
+	static const struct lanes one = { { 1, 1, 1, 1, 1, 1, 1, 1 } };
+	struct lanes t = { 0 }, base = { 0 }, aside = { 0 }, *inside = &aside, other;
+	const struct wcprof_tape *tape = &p->x->t;
+
+	for (const struct wcprof_step *s = tape->v; s < tape->v + tape->n; s++) {
+		double ns = (double)s->ns;
+
+		switch ((enum wcprof_step_what)s->what) {
+		case STEP_ROOT:
+		case STEP_ROOT_SEEN:
+			root_begin(p, s, e);
+			break;
+		case STEP_END:
+		case STEP_END_LATEST:
+			*inside = t;
+			inside = &aside;
+			root_end(p, s, e);
+			break;
+		case STEP_ENTER:
+			*inside = t;
+			inside = &p->slots[s->ref];
+			t = *inside;
+			break;
+		case STEP_SPAWN:
+			p->slots[s->ref] = t;
+			break;
+		case STEP_BASE:
+			base = s->ref == NONE ? (struct lanes){ 0 } : p->kept[s->ref];
+			break;
+		case STEP_ANCHOR:
+			p->slots[s->ref] = later(&base, ns);
+			break;
+		case STEP_JOIN:
+			t = latest(&t, &p->slots[s->ref]);
+			break;
+		case STEP_CYCLE:
+			other = later(&p->kept[s->ref], ns);
+			t = latest(&t, &other);
+			break;
+		case STEP_KEEP:
+			p->kept[s->ns] = p->slots[s->ref];
+			break;
+		case STEP_SELF:
+			add(&t, &p->keys[s->ref], ns);
+			break;
+		case STEP_FIXED:
+			add(&t, &one, ns);
+			break;
+		case STEP_DELAY:
+			add(&t, &p->tags[s->ref], ns);
+			break;
+		case STEP_LOCK:
+			add(&t, &p->locks[s->ref], ns);
+			break;
+		}
+	}
+}
+
+size_t wcprof_step_n(const struct replay *r)
+{
+	return r->wcprof ? r->wcprof->t.n : 0;
+}
+
+int wcprof_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret)
+{
+	const struct wcprof *x = r->wcprof;
+	_cleanup_(pass_done) struct pass p = { 0 };
+	struct ends e = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = -1;
+	if (!x)
+		return 0;
+	if (pass_init(&p, x) < 0)
+		return -ENOMEM;
+	/* Lanes without a scenario repeat the last. */
+	for (size_t i = 0; i < WCPROF_LANES; i++) {
+		if (lane_lay(&p, i, &w[i < n ? i : n - 1]) < 0)
+			return -ENOMEM;
+		e.chain.v[i] = (double)x->t.begin_ns;
+		e.first.v[i] = INFINITY;
+	}
+	pass_run(&p, &e);
+	for (size_t i = 0; i < n; i++) {
+		if (!w[i].own_cpus && !w[i].no_runqueue)
+			ret[i] = ns_round(e.last.v[i] - e.first.v[i]);
+	}
+	return 0;
+}
+
+struct wcprof *wcprof_free(struct wcprof *x)
+{
+	if (!x)
+		return NULL;
+	wcprof_tape_done(&x->t);
+	wcprof_graph_done(&x->g);
+	free(x);
+	return NULL;
+}
+
+int wcprof_new(const struct replay *r, struct wcprof **ret)
+{
+	_cleanup_(wcprof_freep) struct wcprof *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return -ENOMEM;
+	x->r = r;
+	if (r->m->op_n <= 1) {
+		*ret = NULL;
+		return 0;
+	}
+	if (wcprof_graph_make(r, &x->g) < 0 || wcprof_tape_make(&x->g, &x->t) < 0)
+		return -ENOMEM;
+	wcprof_graph_shed(&x->g);
+	*ret = TAKE_PTR(x);
 	return 0;
 }

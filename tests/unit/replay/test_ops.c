@@ -3,22 +3,13 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "hand.h"
 
 static struct model *m;
 
 static void start(void)
 {
-	uint32_t row;
-
-	cr_assert(model_new(&m) == 0);
-	m->end_ns = 1000 * MS;
-	for (int reason = 0; reason < 3; reason++) {
-		static const uint8_t reasons[] = { REASON_SINGLEFLIGHT, REASON_LOCK, REASON_EXEC };
-
-		cr_assert(model_row_add(m, &row) == 0);
-		m->rows[row] = (struct model_row){ .reason = reasons[reason], .syscall = -1 };
-	}
+	m = hand_model();
 }
 
 static void stop(void)
@@ -30,29 +21,17 @@ TestSuite(ops, .init = start, .fini = stop);
 
 static uint32_t str(const char *s)
 {
-	uint32_t id;
-
-	cr_assert(strtab_intern(m->strings, s, &id) == 0);
-	return id;
+	return hand_string(m, s);
 }
 
-static uint32_t op(enum op_kind kind, const char *class, uint32_t parent, int64_t from_ms, int64_t to_ms)
+static uint32_t op(enum op_kind kind, const char *class, uint32_t parent, double from_ms, double to_ms)
 {
-	uint32_t i;
-
-	cr_assert(model_op_add(m, &i) == 0);
-	m->ops[i] = (struct model_op){ .id = i, .kind = (uint8_t)kind, .class_id = str(class), .parent = parent,
-				       .start_ns = from_ms * MS, .end_ns = to_ms * MS };
-	return i;
+	return hand_op(m, kind, class, parent, from_ms, to_ms);
 }
 
-static void wait_for(uint32_t row, uint32_t waiter, uint32_t target, const char *ident, int64_t from_ms, int64_t to_ms)
+static uint32_t wait_for(uint32_t row, uint32_t waiter, uint32_t target, const char *ident, double from_ms, double to_ms)
 {
-	uint32_t i;
-
-	cr_assert(model_wait_add(m, &i) == 0);
-	m->waits[i] = (struct model_wait){ .start_ns = from_ms * MS, .end_ns = to_ms * MS, .blocked_ns = (to_ms - from_ms) * MS,
-					   .wake_ns = -1, .row = row, .op = waiter, .target = target, .ident_id = ident ? str(ident) : 0 };
+	return hand_wait(m, row, waiter, target, ident, from_ms, to_ms);
 }
 
 /* Makespan in ms of a class's time x factor, by E1; by E2 it must be the same. */

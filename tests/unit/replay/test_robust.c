@@ -224,6 +224,54 @@ Test(robust, nonsense_of_ops)
 	}
 }
 
+/* One op of three centuries, one wait of half of it, a thread that was never ready: a few points, not one for every two seconds. */
+Test(robust, centuries, .timeout = 20)
+{
+	struct replay_facts f;
+	struct replay *r;
+	struct model *m;
+	uint32_t i, row;
+
+	for (unsigned what = 0; what < 4; what++) {
+		cr_assert(model_new(&m) == 0 && model_row_add(m, &row) == 0 && model_op_add(m, &i) == 0);
+		m->end_ns = INT64_MAX;
+		m->rows[row] = (struct model_row){ .reason = what == 2 ? REASON_CPU : REASON_IO, .syscall = -1 };
+		m->ops[i] = (struct model_op){ .id = i, .kind = OP_CALL, .class_id = 0, .end_ns = INT64_MAX };
+		if (what) {
+			cr_assert(model_thread_add(m, &i) == 0 && model_wait_add(m, &i) == 0);
+			m->threads[1] = (struct model_thread){ .pid = 1, .tid = 1, .end_ns = INT64_MAX, .op = 1 };
+			m->waits[i] = (struct model_wait){ .start_ns = 1000, .end_ns = INT64_MAX - 1000, .row = row, .op = 1,
+							   .thread = 1, .wake_ns = what == 3 ? 2000 : -1 };
+		}
+		cr_assert(replay_new(m, NULL, &r) == 0);
+		replay_facts(r, &f);
+		cr_expect(f.point_n < 20, "%zu points", f.point_n);
+		/* To the precision of a double: 1 us in 292 years. */
+		cr_expect(f.makespan_ns == INT64_MAX && INT64_MAX - f.e1_ns < 10000 && INT64_MAX - f.e2_ns < 10000, "%u: %ld %ld",
+			  what, (long)f.e1_ns, (long)f.e2_ns);
+		replay_free(r);
+		ask_everything(m);
+		model_free(m);
+	}
+}
+
+/* What is longer than 32 bits of ns can tell is scaled like all else: sleeps and computing of 10 s. */
+Test(robust, long_times)
+{
+	struct world w = { .sample_ns = 100 * MS };
+	struct replay_outcome o;
+	struct rig x;
+
+	world_add(&w, 0, STEP_COMPUTE, 0, 10000 * MS, 'c');
+	world_add(&w, 0, STEP_SLEEP, 0, 12000 * MS, 's');
+	rig_start(&x, &w);
+	o = rig_ask(&x, 'c', 0.5);
+	cr_expect(o.best_ns == 5000 * MS && o.low_ns == o.high_ns, "%ld", (long)o.best_ns);
+	o = rig_ask(&x, 's', 0.25);
+	cr_expect(o.best_ns == 9000 * MS && o.low_ns == o.high_ns, "%ld", (long)o.best_ns);
+	rig_stop(&x);
+}
+
 /* Two threads that wake each other a million times, and a hundred thousand that each start the next. */
 static void deep_models(struct model **ret_wakes, struct model **ret_threads)
 {
