@@ -29,6 +29,7 @@ struct side {
 	char *title;
 	double whole_ns; /* mean length */
 	bool complete;
+	char *damage; /* lines about files that were not read in full; NULL: all were */
 };
 
 struct difference {
@@ -53,6 +54,7 @@ static void side_done(struct side *s)
 	free(s->runs);
 	free(s->names);
 	free(s->title);
+	free(s->damage);
 }
 
 static void diff_done(struct diff *d)
@@ -61,6 +63,27 @@ static void diff_done(struct diff *d)
 	side_done(&d->a);
 	side_done(&d->b);
 	free(d->list);
+}
+
+/* A line about a file that is damaged, behind those of others. */
+static int damage_add(struct side *s, const struct report *r)
+{
+	_cleanup_(freep) char *before = TAKE_PTR(s->damage);
+	struct page p;
+	size_t n;
+	FILE *f;
+
+	if (!report_is_damaged(r)) {
+		s->damage = TAKE_PTR(before);
+		return 0;
+	}
+	f = open_memstream(&s->damage, &n);
+	if (!f)
+		return -ENOMEM;
+	page_init(&p, r, f, COLUMNS, false);
+	fputs(before ? before : "", f);
+	report_damage_print(&p);
+	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
 /* One recording's measures. 0, -errno with *ret_why. */
@@ -89,6 +112,8 @@ static int run_add(struct diff *d, struct side *s, const char *input, char **ret
 	s->runs[s->run_n++] = m;
 	s->whole_ns += (double)r.m->end_ns;
 	s->complete &= report_is_complete(&r);
+	if (damage_add(s, &r) < 0)
+		return -ENOMEM;
 	if (!s->title)
 		s->title = strdup(r.facts.command ? r.facts.command : r.facts.target ? r.facts.target : r.path);
 	return s->title ? 0 : -ENOMEM;
@@ -277,6 +302,8 @@ static void side_print(const struct page *p, const struct side *s, const char *w
 	if (s->run_n > 1)
 		fprintf(p->f, ", mean of %zu recordings", s->run_n);
 	fprintf(p->f, "%s\n", s->complete ? "" : "   capture PARTIAL");
+	if (s->damage)
+		fprintf(p->f, "%s%s%s", p->bad, s->damage, p->plain);
 }
 
 static void text_print(const struct diff *d, FILE *f)
@@ -317,6 +344,7 @@ static void side_json(struct json *j, const char *key, const struct side *s)
 	json_kv_string(j, "title", s->title);
 	json_kv_uint(j, "recordings", s->run_n);
 	json_kv_bool(j, "complete", s->complete);
+	json_kv_bool(j, "damaged", s->damage != NULL);
 	json_end_object(j);
 }
 

@@ -48,15 +48,21 @@ static int64_t duration_of(const struct model_op *o)
 	return o->end_ns - o->start_ns;
 }
 
-/* "KIND:CLASS", or the class alone; "thread:" and "goroutine:" are for ops of kind internal. */
-static bool class_matches(const struct model *m, const struct model_op *o, const char *wanted)
+static bool has_kind(const char *wanted, const char *kind, const char *class)
 {
-	const char *class = strtab_str(m->strings, o->class_id),
-		   *kind = o->kind != OP_INTERNAL ? op_kind_name(o->kind) : o->goid ? "goroutine" : "thread";
 	size_t n = strlen(kind);
 
-	return *class && (strcmp(class, wanted) == 0 || (strncmp(wanted, kind, n) == 0 && wanted[n] == ':' &&
-							strcmp(wanted + n + 1, class) == 0));
+	return strncmp(wanted, kind, n) == 0 && wanted[n] == ':' && strcmp(wanted + n + 1, class) == 0;
+}
+
+/* "KIND:CLASS", or the class alone; "thread:" and "goroutine:" are for ops of kind internal that are one. */
+static bool class_matches(const struct model *m, const struct model_op *o, const char *wanted)
+{
+	const char *class = strtab_str(m->strings, o->class_id);
+
+	return *class && (strcmp(class, wanted) == 0 || has_kind(wanted, op_kind_name(o->kind), class) ||
+			  (o->kind == OP_INTERNAL && m->thread_n > 1 &&
+			   has_kind(wanted, o->goid ? "goroutine" : "thread", class)));
 }
 
 /* 0; -ENOENT with *ret_why. */
@@ -324,6 +330,7 @@ static void text_print(struct explain *x, FILE *f)
 
 	page_init(&p, &x->r, f, COLUMNS, options_color_for(&x->o.all, STDOUT_FILENO));
 	identity_print(&p, x);
+	report_damage_print(&p);
 	parents_print(&p, x);
 	path_print(&p, x);
 	states_print(&p, x);
@@ -363,6 +370,7 @@ static int json_print(const struct explain *x, FILE *f)
 	json_begin_object(j);
 	json_kv_string(j, "kind", "wcbpf_explain");
 	json_kv_int(j, "schema_version", SCHEMA_VERSION);
+	report_damage_json(&x->r, j);
 	json_key(j, "op");
 	report_op_json(&x->r, j, x->op);
 	json_kv_uint(j, "ops_of_class", x->class_n);

@@ -49,6 +49,26 @@ static void losses_print(const struct page *p)
 		fprintf(p->f, "%s  DAMAGED FILE %s; the rest was used%s\n", p->bad, p->r->problem.message, p->plain);
 }
 
+void report_damage_print(const struct page *p)
+{
+	if (!report_is_damaged(p->r))
+		return;
+	fprintf(p->f, "%s  DAMAGED FILE ", p->bad);
+	report_path_print(p->f, p->r->path, 40);
+	if (p->r->partial)
+		fputs(": the disk was full while it was written", p->f);
+	else
+		fprintf(p->f, ", %s; the rest was used", p->r->problem.message);
+	fprintf(p->f, "%s\n", p->plain);
+}
+
+void report_damage_json(const struct report *r, struct json *j)
+{
+	json_kv_string(j, "file_problem", r->problem.message[0] ? r->problem.message : NULL);
+	json_kv_bool(j, "dump_is_cut", r->partial);
+	json_kv_uint(j, "bad_lines", r->problem.bad_n);
+}
+
 /* "; stacks 99.9%": how many intervals that blocked have a user stack that is sure to be whole. Never rounded up. */
 static void stacks_share_print(const struct page *p, FILE *f)
 {

@@ -59,9 +59,7 @@ static void integrity_write(const struct report *r, struct json *j)
 	for (size_t i = 0; i < n; i++)
 		json_kv_uint(j, losses[i].key, losses[i].n);
 	json_end_object(j);
-	json_kv_string(j, "file_problem", r->problem.message[0] ? r->problem.message : NULL);
-	json_kv_bool(j, "dump_is_cut", r->partial);
-	json_kv_uint(j, "bad_lines", r->problem.bad_n);
+	report_damage_json(r, j);
 	json_end_object(j);
 }
 

@@ -111,16 +111,16 @@ unsigned page_thread_print(const struct page *p, uint32_t thread)
 	return page_who_print(p, page_string(p, t->comm_id), t->goid, t->tid);
 }
 
-/* A thread's own ops are named after it, a goroutine's after its function. */
+/* A thread's own ops are named after it, a goroutine's after its function. Others of that kind are what the dump says. */
 static const char *kind_word(const struct model *m, enum op_kind kind, uint32_t class_id)
 {
 	if (kind != OP_INTERNAL)
 		return op_kind_name(kind);
-	for (size_t i = 1; m->goroutine_n && i < m->thread_n; i++) {
+	for (size_t i = 1; i < m->thread_n; i++) {
 		if (m->threads[i].comm_id == class_id)
 			return m->threads[i].goid ? "goroutine" : "thread";
 	}
-	return "thread";
+	return op_kind_name(kind);
 }
 
 unsigned page_class_print(const struct page *p, enum op_kind kind, uint32_t class_id, unsigned columns)

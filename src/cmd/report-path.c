@@ -14,7 +14,7 @@
 #include "util/map.h"
 #include "util/vec.h"
 
-enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33 };
+enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33 };
 
 int report_path_make(struct report *r)
 {
@@ -32,6 +32,7 @@ struct piece {
 	uint32_t class;
 	uint64_t ns, count, longest_ns;
 	uint32_t longest; /* stretch */
+	int64_t drag_ns;  /* so much shorter the whole would be without it; -1: not known */
 };
 struct pieces {
 	struct piece *list; /* most time first */
@@ -86,6 +87,39 @@ static int pieces_make(const struct report *r, struct pieces *x)
 	if (x->n)
 		qsort(x->list, x->n, sizeof(*x->list), piece_compare);
 	return 0;
+}
+
+enum { DRAGS_MAX = 64 };
+
+/*
+ * The drag of the first n: what is saved, in the recorded order, if the class's time of that sort is gone, wherever it
+ * lies. Other ways to the end that are nearly as long bound it. Of the run queue nothing can be told so.
+ */
+static int drags_find(const struct report *r, struct pieces *x, size_t n)
+{
+	struct replay_change changes[DRAGS_MAX];
+	struct replay_scenario scenarios[DRAGS_MAX] = { 0 };
+	struct replay_outcome outcomes[DRAGS_MAX];
+	struct piece *of[DRAGS_MAX];
+	size_t k = 0;
+	int e;
+
+	for (size_t i = 0; i < x->n; i++)
+		x->list[i].drag_ns = -1;
+	for (size_t i = 0; i < n && i < x->n && k < DRAGS_MAX; i++) {
+		struct piece *p = &x->list[i];
+
+		if (p->class == UINT32_MAX || p->state == REPLAY_RUNNABLE || p->state == REPLAY_GAP)
+			continue;
+		changes[k] = (struct replay_change){ .what = p->state == REPLAY_ONCPU ? REPLAY_CPU : REPLAY_DELAY,
+						     .class = p->class };
+		scenarios[k] = (struct replay_scenario){ .changes = &changes[k], .n = 1 };
+		of[k++] = p;
+	}
+	e = replay_evaluate(r->replay, scenarios, k, REPLAY_E1, outcomes);
+	for (size_t i = 0; i < k && e == 0; i++)
+		of[i]->drag_ns = outcomes[i].best_ns;
+	return e;
 }
 
 /* Of ops in a dump without threads nobody measured whether they were on a CPU. */
@@ -152,16 +186,24 @@ static void longest_print(const struct page *p, const struct piece *x, unsigned 
 				 analyze_awaited_name(r->m, w), columns > used + 8 ? columns - used : 8);
 }
 
+/* The first page has no room for them. */
+static bool has_drags(const struct report *r)
+{
+	return r->o->sections || r->o->everything;
+}
+
 static void piece_print(const struct page *p, const struct piece *x, uint64_t whole_ns)
 {
 	unsigned used;
 
 	fprintf(p->f, "%10s", page_time(x->ns).text);
 	page_percent(p->f, x->ns, whole_ns);
+	if (has_drags(p->r))
+		fprintf(p->f, " %9s", x->drag_ns < 0 ? "?" : page_time((uint64_t)x->drag_ns).text);
 	fprintf(p->f, "  %-*s ", STATE_COLUMNS, state_word(p->r, x->state, x->where));
 	used = report_subject_print(p, x->class, SUBJECT_COLUMNS);
 	longest_print(p, x, used < SUBJECT_COLUMNS + 2 ? SUBJECT_COLUMNS + 2 - used : 2,
-		      p->columns - NUMBERS_COLUMNS - STATE_COLUMNS - SUBJECT_COLUMNS - 4);
+		      p->columns - NUMBERS_COLUMNS - (has_drags(p->r) ? DRAG_COLUMNS : 0) - STATE_COLUMNS - SUBJECT_COLUMNS - 4);
 	fputc('\n', p->f);
 }
 
@@ -177,7 +219,7 @@ static void pieces_print(const struct page *p, const struct pieces *x)
 	if (x->n > shown) {
 		fprintf(p->f, "%10s", page_time(rest_ns).text);
 		page_percent(p->f, rest_ns, x->sum_ns);
-		fprintf(p->f, "  in %s more\n", wording_count(x->n - shown).text);
+		fprintf(p->f, "%*s  in %s more\n", has_drags(p->r) ? DRAG_COLUMNS : 0, "", wording_count(x->n - shown).text);
 	}
 }
 
@@ -256,16 +298,17 @@ void report_path_text(const struct page *p)
 	if (!r->stretch_n)
 		return;
 	page_title(p, "Critical path");
-	if (pieces_make(r, &x) < 0) {
+	if (pieces_make(r, &x) < 0 || (has_drags(r) && drags_find(r, &x, DRAGS_MAX) < 0)) {
 		fputs("   (out of memory)\n", p->f);
 		return;
 	}
 	if (x.sum_ns == makespan_ns)
-		fprintf(p->f, "  sums to %s\n", page_time(x.sum_ns).text);
+		fprintf(p->f, "  sums to %s%s\n", page_time(x.sum_ns).text,
+			has_drags(r) ? "; third column: so much shorter the whole would be without it" : "");
 	else
 		fprintf(p->f, "  %ssums to %s, not to the %s recorded%s\n", p->bad, page_time(x.sum_ns).text,
 			page_time(makespan_ns).text, p->plain);
-	if (r->partial || r->problem.message[0])
+	if (report_is_damaged(r))
 		fprintf(p->f, "%s  what the dump lacks counts as work here%s\n", p->bad, p->plain);
 	pieces_print(p, &x);
 	if (page_lines_max(p, SECTION_PATH) == SIZE_MAX || r->o->sections)
@@ -296,6 +339,9 @@ void report_path_json(const struct report *r, struct json *j)
 	_cleanup_(pieces_done) struct pieces x = { 0 };
 	size_t n = pieces_make(r, &x) == 0 ? report_rows_max(r, x.n) : 0;
 
+	if (drags_find(r, &x, n) < 0)
+		n = 0;
+
 	json_begin_object(j);
 	json_kv_int(j, "makespan_ns", r->replay_facts.makespan_ns);
 	json_key(j, "by_class");
@@ -309,6 +355,11 @@ void report_path_json(const struct report *r, struct json *j)
 		json_kv_uint(j, "ns", k->ns);
 		json_kv_uint(j, "stretches", k->count);
 		json_kv_uint(j, "longest_ns", k->longest_ns);
+		json_key(j, "drag_ns");
+		if (k->drag_ns < 0)
+			json_null(j);
+		else
+			json_int(j, k->drag_ns);
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -10,10 +10,31 @@ int report_replay_need(struct report *r)
 
 	if (r->replay)
 		return 0;
-	e = replay_new(r->m, NULL, &r->replay);
+	e = replay_new(r->m, &(struct replay_options){ .damaged = report_is_damaged(r) }, &r->replay);
 	if (e == 0)
 		replay_facts(r->replay, &r->replay_facts);
 	return e;
+}
+
+uint32_t report_missing_unsaid(const struct report *r, uint32_t why)
+{
+	uint32_t missing = r->replay_facts.missing;
+
+	missing &= ~(uint32_t)(why & REPLAY_WHY_LOST ? REPLAY_EVENTS_LOST : 0);
+	missing &= ~(uint32_t)(why & REPLAY_WHY_WAKERS ? REPLAY_WAKERS_UNKNOWN : 0);
+	return missing & ~(uint32_t)(why & REPLAY_WHY_DAMAGED ? REPLAY_DAMAGED : 0);
+}
+
+/* Of an op that is a thread: does that do something in other ops, too? */
+static bool is_part_of_thread(const struct report *r, const struct replay_class *op)
+{
+	for (size_t i = 0; i < replay_class_n(r->replay); i++) {
+		const struct replay_class *c = replay_class(r->replay, i);
+
+		if (c->kind == REPLAY_CLASS_THREAD && c->name_id == op->name_id)
+			return c->cpu_ns != op->cpu_ns || c->delay_ns != op->delay_ns;
+	}
+	return false;
 }
 
 unsigned report_subject_print(const struct page *p, size_t class, unsigned columns)
@@ -26,7 +47,11 @@ unsigned report_subject_print(const struct page *p, size_t class, unsigned colum
 		return report_name_print(p->f, "nothing known", columns);
 	switch ((enum replay_class_kind)c->kind) {
 	case REPLAY_CLASS_OP:
-		return page_class_print(p, c->op_kind, c->name_id, columns);
+		used = page_class_print(p, c->op_kind, c->name_id, columns);
+		/* The rest of a thread's time is in ops of their own names. */
+		if (c->op_kind == OP_INTERNAL && is_part_of_thread(p->r, c))
+			used += (unsigned)fprintf(p->f, " itself");
+		return used;
 	case REPLAY_CLASS_THREAD:
 		used = (unsigned)fprintf(p->f, "thread ");
 		break;

@@ -7,6 +7,8 @@
 
 /* Compiles the recording, once; of all of it, whatever the filters. 0, -ENOMEM, -E2BIG. */
 int report_replay_need(struct report *r);
+/* Of what the dump does not tell (enum replay_missing) what the reasons of a grade don't say already. */
+uint32_t report_missing_unsaid(const struct report *r, uint32_t why);
 
 /* "exec cc1plus", "fsync /data/log", "lock mutex futex:..": what a change can be about. */
 unsigned report_subject_print(const struct page *p, size_t class, unsigned columns);

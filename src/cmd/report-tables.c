@@ -54,9 +54,14 @@ size_t report_losses(const struct model *m, struct report_loss ret[REPORT_LOSSES
 	return n;
 }
 
+bool report_is_damaged(const struct report *r)
+{
+	return r->problem.message[0] || r->partial;
+}
+
 bool report_is_complete(const struct report *r)
 {
-	return model_is_complete(r->m) && !r->problem.message[0] && !r->partial;
+	return model_is_complete(r->m) && !report_is_damaged(r);
 }
 
 static bool number_passes(const uint32_t *numbers, size_t n, uint32_t number)
@@ -185,7 +190,7 @@ static bool path_is_asked(struct report *r)
 
 	/* What still waits has not come to its end. */
 	analyze_health(r->m, &health);
-	return (r->facts.has_exit_status || !health.open_wait_n) && !r->partial && !r->problem.message[0] &&
+	return (r->facts.has_exit_status || !health.open_wait_n) && !report_is_damaged(r) &&
 	       !dump_dropped_events(r->m) && report_replay_need(r) == 0 && r->replay_facts.makespan_ns > 0 &&
 	       !(r->replay_facts.missing & REPLAY_OPEN) && !filter_is_set(r);
 }

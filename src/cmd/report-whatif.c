@@ -69,6 +69,21 @@ int report_whatif_make(struct report *r)
 	return e < 0 ? e : report_machines_make(r);
 }
 
+/* A thread that did nothing in ops is one thing, whether as a thread or as an op. */
+static bool is_repeated(const struct report *r, const struct replay_saving *s)
+{
+	const struct replay_class *c = replay_class(r->replay, s->class);
+
+	for (size_t i = 0; c->kind == REPLAY_CLASS_THREAD && i < r->saving_n; i++) {
+		const struct replay_class *x = replay_class(r->replay, r->savings[i].class);
+
+		if (x->kind == REPLAY_CLASS_OP && x->op_kind == OP_INTERNAL && x->name_id == c->name_id &&
+		    x->cpu_ns == c->cpu_ns && x->delay_ns == c->delay_ns)
+			return true;
+	}
+	return false;
+}
+
 static void saving_print(const struct page *p, const struct replay_saving *s)
 {
 	bool whole = s->what == REPLAY_NO_LOCK;
@@ -104,7 +119,7 @@ static void missing_print(const struct page *p)
 void report_whatif_text(const struct page *p)
 {
 	const struct report *r = p->r;
-	size_t max = page_lines_max(p, SECTION_WHATIF), shown = page_lines_shown(r->saving_n, max);
+	size_t max = page_lines_max(p, SECTION_WHATIF), n = 0, at = 0, shown;
 
 	if (is_on_page(r)) {
 		report_hints_text(p, max);
@@ -114,9 +129,16 @@ void report_whatif_text(const struct page *p)
 		return;
 	page_title(p, "      x 0     x 0.5     x 0.9  range at 0.5   grade shift  What if");
 	fputs("  saves; ~ not simulated; > what is the path then\n", p->f);
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < r->saving_n; i++)
+		n += !is_repeated(r, &r->savings[i]);
+	shown = page_lines_shown(n, max);
+	for (size_t i = 0; i < r->saving_n && at < shown; i++) {
+		if (is_repeated(r, &r->savings[i]))
+			continue;
 		saving_print(p, &r->savings[i]);
-	page_more(p, r->saving_n, shown, NUMBERS_COLUMNS - 8);
+		at++;
+	}
+	page_more(p, n, shown, NUMBERS_COLUMNS - 8);
 	for (unsigned i = 0; r->has_machines && i < REPORT_MACHINES; i++) {
 		const struct replay_outcome *o = &r->machines[i];
 

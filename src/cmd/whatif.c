@@ -72,6 +72,7 @@ static void text_print(const struct whatif *x, FILE *f)
 		fprintf(f, ", by %s alone\n", x->o.engine);
 	else
 		fprintf(f, ", range %s, grade %c\n", report_range(o->low_ns, o->high_ns).text, o->grade);
+	report_damage_print(&p);
 	for (unsigned bit = 0; bit < 32; bit++) {
 		if (o->why >> bit & 1)
 			fprintf(f, "  %s\n", replay_why_text((enum replay_grade_why)(1u << bit)));
@@ -85,7 +86,7 @@ static void text_print(const struct whatif *x, FILE *f)
 		fputc('\n', f);
 	}
 	for (unsigned bit = 0; bit < 32; bit++) {
-		if (facts->missing >> bit & 1)
+		if (report_missing_unsaid(&x->r, o->why) >> bit & 1)
 			fprintf(f, "  %s\n", replay_missing_text((enum replay_missing)(1u << bit)));
 	}
 }
@@ -111,6 +112,7 @@ static int json_print(const struct whatif *x, FILE *f)
 	json_kv_string(j, "kind", "wcbpf_whatif");
 	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	json_kv_string(j, "expression", x->expr);
+	report_damage_json(&x->r, j);
 	json_kv_int(j, "makespan_ns", facts->makespan_ns);
 	json_kv_int(j, "e1_baseline_ns", facts->e1_ns);
 	json_kv_int(j, "e2_baseline_ns", facts->e2_ns);

@@ -111,9 +111,10 @@ static int tag_classes(struct builder *b, uint32_t tag)
 	int e;
 
 	e = whole_add(b, &(struct replay_class){ .kind = REPLAY_CLASS_OP, .op_kind = op->kind, .name_id = op->class_id }, tag);
-	if (e == 0)
+	/* Dumps of ops alone know of neither. */
+	if (e == 0 && s->comm_id)
 		e = whole_add(b, &(struct replay_class){ .kind = REPLAY_CLASS_THREAD, .name_id = s->comm_id }, tag);
-	if (e == 0)
+	if (e == 0 && s->program_id)
 		e = whole_add(b, &(struct replay_class){ .kind = REPLAY_CLASS_PROGRAM, .name_id = s->program_id }, tag);
 	if (e < 0 || !t->row)
 		return e;

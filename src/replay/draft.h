@@ -16,6 +16,7 @@ enum wait_use {
 	USE_DELAY,   /* its length is its own */
 	USE_TOKEN,   /* until somebody did something */
 	USE_LOCK,    /* likewise, and what it got is a lock */
+	USE_EITHER,  /* until an op that is known ended; but it was given up before that */
 	USE_OPEN,    /* never ended */
 };
 

@@ -110,6 +110,22 @@ static __attribute__((noinline)) void long_pass(const struct pass *x, size_t i, 
 		t->t[lane] += (double)l->ns * (double)(l->what == LONG_RUN ? x->run[lane] : w->v[lane]);
 }
 
+/* Whichever comes first. */
+static __attribute__((noinline)) void either_pass(const struct pass *x, size_t i, struct lanes *t)
+{
+	const struct replay *r = x->r;
+	const struct long_time *l = point_limit(r, i);
+	const struct lane_weights *w = &x->tags[l->tag < r->tag_n ? l->tag : r->tag_n];
+	uint32_t slot = r->points.wait_ns[i];
+
+	for (size_t lane = 0; lane < E1_LANES; lane++) {
+		double limit = t->t[lane] + (double)l->ns * (double)w->v[lane];
+		double token = slot != NONE ? fmax(t->t[lane], x->tokens[slot].t[lane]) : limit;
+
+		t->t[lane] = fmin(limit, token);
+	}
+}
+
 __attribute__((target_clones("avx2", "default"))) static void run_pass(const struct pass *x, const struct run *run)
 {
 	const struct replay *r = x->r;
@@ -146,6 +162,9 @@ __attribute__((target_clones("avx2", "default"))) static void run_pass(const str
 			break;
 		case POINT_LONG:
 			long_pass(x, i, &t);
+			break;
+		case POINT_EITHER:
+			either_pass(x, i, &t);
 			break;
 		default:
 			break;
@@ -286,6 +305,13 @@ static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 	if (point_delay(x->r, i, &delay_ns, &tag))
 		t += delay_ns * (double)x->tags[tag < tag_n ? tag : tag_n].v[0];
 	switch (p->what[i]) {
+	case POINT_EITHER: {
+		struct lanes one = { .t = { t } };
+
+		either_pass(x, i, &one);
+		t = one.t[0];
+		break;
+	}
 	case POINT_SIGNAL:
 	case POINT_SIGNAL_MORE:
 	case POINT_RELEASE:
@@ -372,7 +398,11 @@ static void backward(struct pass *x, double end, double *latest)
 
 			latest[i] = t;
 			t -= point_run_ns(r, i) * (double)x->run[0];
-			if (point_delay(r, i, &delay_ns, &tag)) {
+			if (p->what[i] == POINT_EITHER) {
+				const struct long_time *l = point_limit(r, i);
+
+				t -= (double)l->ns * (double)x->tags[l->tag < r->tag_n ? l->tag : r->tag_n].v[0];
+			} else if (point_delay(r, i, &delay_ns, &tag)) {
 				t -= delay_ns * (double)x->tags[tag < r->tag_n ? tag : r->tag_n].v[0];
 			} else if (has_slot(p, i)) {
 				double *token = &x->tokens[p->wait_ns[i]].t[0];

@@ -26,6 +26,7 @@ enum doing {
 	DOING_RETRY,   /* a latency, then the lock of its point */
 	DOING_WAIT,    /* for its point's token, or its beginning's */
 	DOING_LOCK,    /* queued for its point's lock */
+	DOING_EITHER,  /* for its point's token, and no longer than until it is due */
 };
 
 struct actor {
@@ -33,6 +34,7 @@ struct actor {
 	uint32_t next; /* of those who wait for the same, NONE */
 	uint8_t doing;
 	bool begun;
+	double due;   /* when it goes on, if it sleeps; what the heap says otherwise is of a sleep that was cut short */
 	bool retries; /* was woken for its point's lock before, and found it taken */
 };
 
@@ -112,7 +114,8 @@ static size_t point_of(const struct sim *x, uint32_t s)
 static int sleep_for(struct sim *x, uint32_t s, double ns, enum doing doing)
 {
 	x->actors[s].doing = (uint8_t)doing;
-	return heap_push(&x->sleepers, x->now + ns, s);
+	x->actors[s].due = x->now + ns;
+	return heap_push(&x->sleepers, x->actors[s].due, s);
 }
 
 static int compute(struct sim *x, uint32_t s, double ns)
@@ -218,6 +221,31 @@ static void point_pass(struct sim *x, uint32_t s)
 	x->actors[s].at++;
 }
 
+static int either_do(struct sim *x, uint32_t s, size_t p)
+{
+	const struct long_time *l = point_limit(x->r, p);
+	double ns = (double)l->ns * (x->w->times && l->tag < x->r->tag_n ? (double)x->w->times[l->tag] : 1);
+	uint32_t token = x->r->points.object[p];
+
+	if (!x->left[token])
+		return 1;
+	token_wait(x, s, token);
+	return sleep_for(x, s, ns, DOING_EITHER);
+}
+
+/* Its time is up: the token is nothing to it any more. */
+static int either_end(struct sim *x, uint32_t s)
+{
+	size_t p = point_of(x, s);
+	uint32_t *at = &x->waiting[x->r->points.object[p]];
+	double late = latency(x, p);
+
+	while (*at != s)
+		at = &x->actors[*at].next;
+	*at = x->actors[s].next;
+	return late > 0 ? sleep_for(x, s, late, DOING_SLEEP) : 1;
+}
+
 /* Computing is done before; else as a delay, or as time in the run queue. */
 static int long_do(struct sim *x, uint32_t s, size_t p)
 {
@@ -245,6 +273,8 @@ static int point_do(struct sim *x, uint32_t s)
 		return ns > 0 ? sleep_for(x, s, ns, DOING_SLEEP) : 1;
 	case POINT_LONG:
 		return long_do(x, s, p);
+	case POINT_EITHER:
+		return either_do(x, s, p);
 	case POINT_DELAY:
 		ns = (double)points->wait_ns[p] * (x->w->times && object < x->r->tag_n ? (double)x->w->times[object] : 1);
 		return sleep_for(x, s, ns + latency(x, p), DOING_SLEEP);
@@ -341,6 +371,8 @@ static int strand_resume(struct sim *x, uint32_t s)
 	}
 	if (a->doing == DOING_COMPUTE)
 		e = point_do(x, s);
+	else if (a->doing == DOING_EITHER)
+		e = either_end(x, s);
 	else if (a->doing == DOING_RETRY)
 		e = lock_get(x, s, lock_of(x, point_of(x, s)));
 	if (e <= 0)
@@ -377,9 +409,15 @@ static bool next_event(struct sim *x, uint32_t *ret)
 			from = g;
 		}
 	}
-	if (x->sleepers.n && x->sleepers.v[0].key <= first) {
-		advance(x, x->sleepers.v[0].key);
-		*ret = heap_pop(&x->sleepers);
+	while (x->sleepers.n && x->sleepers.v[0].key <= first) {
+		double at = x->sleepers.v[0].key;
+		uint32_t s = heap_pop(&x->sleepers);
+
+		if (!(x->actors[s].due >= at && x->actors[s].due <= at))
+			continue;
+		advance(x, at);
+		x->actors[s].due = NAN;
+		*ret = s;
 		return true;
 	}
 	if (from == CPUS_GROUPS)

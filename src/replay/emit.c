@@ -113,6 +113,18 @@ static int long_put(struct emitter *e, enum long_what what, int64_t *ns, int64_t
 	return point_put(e, POINT_LONG, 0, 0, 0, 0, &p);
 }
 
+/* How long the wait that follows lasts at most. */
+static int limit_put(struct emitter *e, const struct point *x, uint32_t tag)
+{
+	struct replay *r = e->d->r;
+	struct point p = { .object = (uint32_t)r->long_n };
+
+	if (VEC_RESERVE(r->longs, r->long_cap, r->long_n + 1) < 0)
+		return -ENOMEM;
+	r->longs[r->long_n++] = (struct long_time){ .ns = x->wait_ns, .tag = tag, .what = LONG_LIMIT };
+	return point_put(e, POINT_LIMIT, x->cpu_ns, 0, 0, 0, &p);
+}
+
 /* One thing that a strand does. */
 static int point_add(struct emitter *e, const struct point *x)
 {
@@ -131,6 +143,21 @@ static int point_add(struct emitter *e, const struct point *x)
 	if (err == 0)
 		err = point_put(e, x->what, cpu_ns, wait_ns, late ? 0 : run_ns, late ? 0 : lat_ns, x);
 	return err == 0 && late ? long_put(e, LONG_RUN, &run_ns, &lat_ns, x) : err;
+}
+
+/* A wait that was given up after p->wait_ns, of tag p->object; it would have ended when the token had come. */
+static int either_add(struct emitter *e, const struct point *p, uint32_t token)
+{
+	struct point limit = *p, x = *p;
+	int64_t none = 0;
+	int err = long_put(e, LONG_CPU, &limit.cpu_ns, &none, p);
+
+	e->piece_ns += p->cpu_ns;
+	if (err == 0)
+		err = limit_put(e, &limit, p->object);
+	x.cpu_ns = x.wait_ns = 0;
+	x.object = token;
+	return err == 0 ? point_add(e, &x) : err;
 }
 
 /* Samples of the strand in the piece that ends now go to its tag. */
@@ -256,9 +283,9 @@ static int wait_fill(struct emitter *e, uint32_t wait, int64_t start_ns, struct 
 	wake_ns = wake_ns < start_ns ? start_ns : wake_ns;
 	p->ref = wait;
 	p->run_ns = w->end_ns - wake_ns;
-	if (d->use[wait] == USE_DELAY) {
+	if (d->use[wait] == USE_DELAY || d->use[wait] == USE_EITHER) {
 		late_ns = timer_late_ns(d, w);
-		p->what = POINT_DELAY;
+		p->what = d->use[wait] == USE_DELAY ? POINT_DELAY : POINT_EITHER;
 		p->wait_ns = wake_ns - start_ns > late_ns ? wake_ns - start_ns - late_ns : 0;
 		p->run_ns = w->end_ns - start_ns - p->wait_ns;
 		if (delay_tag(e, w, p->wait_ns, &p->object) < 0)
@@ -292,7 +319,9 @@ static int wait_emit(struct emitter *e, uint32_t wait, int64_t start_ns)
 		return point_add(e, &p);
 	}
 	err = wait_fill(e, wait, e->cursor_ns, &p);
-	if (err == 0)
+	if (err == 0 && p.what == POINT_EITHER)
+		err = either_add(e, &p, d->token[wait]);
+	else if (err == 0)
 		err = point_add(e, &p);
 	if (err == 0)
 		err = piece_end(e, END_WAIT | w->row);

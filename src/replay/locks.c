@@ -288,7 +288,7 @@ static int paths_add(struct lister *x)
 		e = path_find(r, &unchanged, &d, &path);
 	if (e < 0)
 		return e;
-	path_tags(r, &path, &unchanged, tag_ns);
+	path_tags(r, &path, &unchanged, d.times, tag_ns);
 	for (size_t i = 0; i < r->tag_n; i++) {
 		uint32_t at = r->tags[i].lock != NONE ? x->of_lock[r->tags[i].lock] : NONE;
 

@@ -25,6 +25,8 @@ struct orderer {
 	uint8_t *parked;
 	uint32_t *ready, *queue; /* a stack; those parked, oldest first, also ones that went on since */
 	size_t ready_n, queue_n, queue_cap, queue_at;
+	uint32_t *given_up; /* those that were parked at a wait which was given up */
+	size_t given_up_n, given_up_cap, given_up_at;
 };
 
 static void orderer_done(struct orderer *o)
@@ -36,6 +38,7 @@ static void orderer_done(struct orderer *o)
 	free(o->parked);
 	free(o->ready);
 	free(o->queue);
+	free(o->given_up);
 }
 
 static int orderer_init(struct orderer *o, struct draft *d)
@@ -60,9 +63,16 @@ static int orderer_init(struct orderer *o, struct draft *d)
 
 static int park(struct orderer *o, uint32_t s, uint32_t token)
 {
+	const struct replay *r = o->d->r;
+
 	if (VEC_RESERVE(o->queue, o->queue_cap, o->queue_n + 1) < 0)
 		return -ENOMEM;
 	o->queue[o->queue_n++] = s;
+	if (o->at[s] < r->strands[s].n && r->points.what[r->strands[s].first + o->at[s]] == POINT_EITHER) {
+		if (VEC_RESERVE(o->given_up, o->given_up_cap, o->given_up_n + 1) < 0)
+			return -ENOMEM;
+		o->given_up[o->given_up_n++] = s;
+	}
 	o->next[s] = o->waiting[token];
 	o->waiting[token] = s;
 	o->parked[s] = 1;
@@ -107,6 +117,7 @@ static int strand_go(struct orderer *o, uint32_t s)
 			break;
 		case POINT_WAIT:
 		case POINT_ACQUIRE:
+		case POINT_EITHER:
 			if (!o->left[r->points.object[p]])
 				break;
 			o->at[s] = i;
@@ -136,6 +147,12 @@ static void point_free(struct orderer *o, uint32_t s)
 	const struct model_wait *w = &o->d->m->waits[r->points.ref[p]];
 	int64_t ns = wait_wake_ns(w) - w->start_ns;
 
+	if (r->points.what[p] == POINT_EITHER) {
+		r->points.what[p] = POINT_LONG;
+		r->points.object[p] = r->points.object[p - 1];
+		r->longs[r->points.object[p]].what = LONG_WAIT;
+		return;
+	}
 	r->points.what[p] = POINT_NONE;
 	if (r->points.ref[p]) {
 		r->points.what[p] = POINT_DELAY;
@@ -152,7 +169,7 @@ static void dependency_drop(struct orderer *o, uint32_t s)
 	uint32_t token = is_unstarted(o, s) ? x->token : r->points.object[x->first + o->at[s]];
 
 	for (uint32_t k = o->waiting[token]; k != NONE; k = o->next[k]) {
-		r->broken_n++;
+		r->broken_n += r->points.what[r->strands[k].first + o->at[k]] != POINT_EITHER;
 		if (is_unstarted(o, k))
 			r->strands[k].token = NONE;
 		else
@@ -164,8 +181,27 @@ static void dependency_drop(struct orderer *o, uint32_t s)
 	o->left[token] = 0;
 }
 
+/* What was given up needs nobody: one that is parked so goes on without, before any other has to. */
+static bool given_up_free(struct orderer *o)
+{
+	const struct replay *r = o->d->r;
+
+	while (o->given_up_at < o->given_up_n) {
+		uint32_t s = o->given_up[o->given_up_at++];
+
+		if (!o->parked[s] || is_unstarted(o, s) ||
+		    r->points.what[r->strands[s].first + o->at[s]] != POINT_EITHER)
+			continue;
+		dependency_drop(o, s);
+		return true;
+	}
+	return false;
+}
+
 static bool oldest_free(struct orderer *o)
 {
+	if (given_up_free(o))
+		return true;
 	while (o->queue_at < o->queue_n) {
 		uint32_t s = o->queue[o->queue_at++];
 
@@ -210,7 +246,7 @@ static int slots_init(struct slots *s, const struct replay *r)
 		memcpy(s->signals_left, r->token_need, r->token_n * sizeof(*s->signals_left));
 	memset(s->of_token, 0xff, (r->token_n + 1) * sizeof(*s->of_token));
 	for (size_t i = 0; i < r->points.n; i++) {
-		if (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE)
+		if (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE || r->points.what[i] == POINT_EITHER)
 			s->waits_left[r->points.object[i]]++;
 	}
 	for (size_t i = 0; i < r->strand_n; i++) {
@@ -265,6 +301,7 @@ static int point_slot(struct slots *s, struct replay *r, size_t i)
 		return 0;
 	case POINT_WAIT:
 	case POINT_ACQUIRE:
+	case POINT_EITHER:
 		return slot_leave(s, token, &p->wait_ns[i]);
 	default:
 		return 0;

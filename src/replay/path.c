@@ -52,7 +52,7 @@ static bool is_decided_elsewhere(const struct replay *r, const struct weights *w
 	uint32_t token = p->object[i], tag = p->cpu_tag[i];
 	double arrival, run_ns = w->no_runqueue ? 0 : (double)p->run_ns[i];
 
-	if ((p->what[i] != POINT_WAIT && p->what[i] != POINT_ACQUIRE) || p->wait_ns[i] == NONE || d->source[token] == NONE ||
+	if ((p->what[i] != POINT_WAIT && p->what[i] != POINT_ACQUIRE && p->what[i] != POINT_EITHER) || p->wait_ns[i] == NONE || d->source[token] == NONE ||
 	    (p->what[i] == POINT_ACQUIRE && is_free(r, w, token)))
 		return false;
 	/* A strand's own arrival at a barrier is among what the barrier waits for. */
@@ -61,6 +61,14 @@ static bool is_decided_elsewhere(const struct replay *r, const struct weights *w
 	arrival = i > s->first ? d->times[i - 1] : d->begins[s - r->strands];
 	arrival += (double)p->cpu_ns[i] * (double)(w->times && tag < r->tag_n ? w->times[tag] : 1);
 	*ret_slack = d->times[i] - run_ns - arrival;
+	/* Given up: it waited as long as it would. */
+	if (p->what[i] == POINT_EITHER) {
+		const struct long_time *l = point_limit(r, i);
+		double times = w->times && l->tag < r->tag_n ? (double)w->times[l->tag] : 1;
+
+		if (*ret_slack >= (double)l->ns * times - 0.5)
+			return false;
+	}
 	return *ret_slack > 0;
 }
 
@@ -115,7 +123,13 @@ void path_done(struct path *p)
 	*p = (struct path){ 0 };
 }
 
-void path_tags(const struct replay *r, const struct path *path, const struct weights *w, double *tag_ns)
+double point_given_up_ns(const struct replay *r, const double *times, size_t i, bool no_runqueue)
+{
+	return times[i] - times[i - 1] - (no_runqueue ? 0 : (double)r->points.run_ns[i]);
+}
+
+void path_tags(const struct replay *r, const struct path *path, const struct weights *w, const double *times,
+	       double *tag_ns)
 {
 	const struct points *p = &r->points;
 
@@ -128,6 +142,8 @@ void path_tags(const struct replay *r, const struct path *path, const struct wei
 
 			if ((i > leg->first || leg->whole) && cpu < r->tag_n)
 				tag_ns[cpu] += point_cpu_ns(r, i) * (double)(w->times ? w->times[cpu] : 1);
+			if (p->what[i] == POINT_EITHER && (i > leg->first || leg->whole) && point_limit(r, i)->tag < r->tag_n)
+				tag_ns[point_limit(r, i)->tag] += point_given_up_ns(r, times, i, w->no_runqueue);
 			if (point_delay(r, i, &ns, &delay) && delay < r->tag_n)
 				tag_ns[delay] += ns * (double)(w->times ? w->times[delay] : 1);
 		}

@@ -20,5 +20,8 @@ struct path {
 /* d: with times and sources of the same weights. 0, -ENOMEM. */
 int path_find(const struct replay *r, const struct weights *w, const struct e1_detail *d, struct path *ret);
 void path_done(struct path *p);
-/* Time on it by tag, under the weights; tag_ns: r->tag_n zeros. */
-void path_tags(const struct replay *r, const struct path *p, const struct weights *w, double *tag_ns);
+/* How long a point of EITHER waited; times: by point, of an e1_detail. */
+double point_given_up_ns(const struct replay *r, const double *times, size_t i, bool no_runqueue);
+/* Time on it by tag, under the weights, of which times are; tag_ns: r->tag_n zeros. */
+void path_tags(const struct replay *r, const struct path *p, const struct weights *w, const double *times,
+	       double *tag_ns);

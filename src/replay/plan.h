@@ -31,14 +31,16 @@ enum point_what {
 	POINT_TAKE,	/* object: lock, which was free */
 	POINT_DROP,	/* object: lock, for which nobody waited */
 	POINT_LONG,	/* a time beyond 32 bits; object: index of longs; ref: wait, if it is of one */
+	POINT_LIMIT,	/* object: index of longs: how long the next waits at most */
+	POINT_EITHER,	/* object: token; ref: wait. Until that comes, or as long as the point before it says */
 };
 
-enum long_what { LONG_CPU, LONG_WAIT, LONG_RUN };
+enum long_what { LONG_CPU, LONG_WAIT, LONG_RUN, LONG_LIMIT };
 
 /* Days of waiting are one point, not one for every two seconds of them: a dump may claim centuries. */
 struct long_time {
 	int64_t ns, lat_ns;
-	uint32_t tag; /* of WAIT; that of CPU is its point's */
+	uint32_t tag; /* of WAIT and LIMIT; that of CPU is its point's */
 	uint8_t what; /* enum long_what */
 };
 
@@ -194,6 +196,12 @@ static inline double point_run_ns(const struct replay *r, size_t i)
 	const struct long_time *x = point_long(r, i, LONG_RUN);
 
 	return x ? (double)x->ns : (double)r->points.run_ns[i];
+}
+
+/* How long a point of EITHER waits at most. */
+static inline const struct long_time *point_limit(const struct replay *r, size_t i)
+{
+	return &r->longs[r->points.object[i - 1]];
 }
 
 /* Only of points that are a delay; *ret_tag: its tag. */

@@ -10,6 +10,9 @@
 #include "replay/wcprof.h"
 #include "util/cleanup.h"
 
+/* Waiting for locks of which holds are not known, as a part of the whole. */
+#define UNSEEN_MAX 0.01
+
 void draft_done(struct draft *d)
 {
 	free(d->waits);
@@ -83,6 +86,32 @@ static void extent_find(struct replay *r)
 	r->facts.makespan_ns = end_ns - r->facts.begin_ns;
 }
 
+/*
+ * Locks that were waited for and of which it is not known when they were held: threads that come closer together may meet
+ * there, and the recording has no trace of their having been there. A wait now and then tells of no such lock.
+ */
+static bool has_unseen_locks(const struct draft *d)
+{
+	const struct replay *r = d->r;
+	const struct model *m = d->m;
+	int64_t begin_ns = INT64_MAX, end_ns = 0;
+	double ns = 0;
+
+	for (size_t s = 0; s < r->strand_n; s++) {
+		begin_ns = r->strands[s].begin_ns < begin_ns ? r->strands[s].begin_ns : begin_ns;
+		end_ns = r->strands[s].end_ns > end_ns ? r->strands[s].end_ns : end_ns;
+	}
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (d->use[i] == USE_SKIP || m->rows[w->row].reason != REASON_LOCK ||
+		    (d->lock[i] != NONE && r->locks[d->lock[i]].simulated))
+			continue;
+		ns += (double)(w->end_ns - w->start_ns);
+	}
+	return ns > UNSEEN_MAX * (double)(end_ns - begin_ns);
+}
+
 static void wakers_count(struct replay *r, const struct draft *d)
 {
 	const struct model *m = d->m;
@@ -117,7 +146,7 @@ static void missing_find(struct replay *r)
 	if (m->stack_n <= 1)
 		r->facts.missing |= REPLAY_NO_STACKS;
 	if (x->dropped_events || x->lost_ring_full || x->lost_unprocessed || x->lost_lifecycle || x->lost_map_full ||
-	    x->lost_recursion)
+	    x->lost_recursion || x->lost_clock_back || x->lost_ops || x->lost_go_events || x->lost_goroutines)
 		r->facts.missing |= REPLAY_EVENTS_LOST;
 }
 
@@ -172,7 +201,7 @@ static int recorded_find(struct replay *r)
 	if (e < 0)
 		return e;
 	r->facts.e1_ns = d.makespan_ns;
-	path_tags(r, &path, &unchanged, tag_ns);
+	path_tags(r, &path, &unchanged, d.times, tag_ns);
 	classes_path(r, tag_ns);
 	if (!path_is_explained(r, &path))
 		r->facts.missing |= REPLAY_WAKERS_UNKNOWN;
@@ -240,8 +269,10 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 		e = draft_order(d);
 	if (e == 0)
 		e = classes_make(r, samples);
-	if (e == 0)
+	if (e == 0) {
 		wakers_count(r, d);
+		r->unseen_locks = has_unseen_locks(d);
+	}
 	return e;
 }
 
@@ -256,6 +287,7 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 		return -ENOMEM;
 	r->m = m;
 	cpus_find(r, o);
+	r->facts.missing |= o && o->damaged ? REPLAY_DAMAGED : 0;
 	e = compile(r, &d, &samples);
 	draft_done(&d);
 	emit_samples_done(&samples);
@@ -301,6 +333,8 @@ const char *replay_missing_text(enum replay_missing bit)
 		return "who ended some waits on the critical path is not known";
 	case REPLAY_OPEN:
 		return "the target went on when the recording ended";
+	case REPLAY_DAMAGED:
+		return "the file is damaged: what its bad lines told is missing";
 	}
 	return "";
 }

@@ -23,6 +23,7 @@ struct replay;
 
 struct replay_options {
 	uint32_t cpu_n; /* CPUs that the target could use; 0: as the recording tells or lets infer */
+	bool damaged;	/* the file had lines that could not be read, or ended too early */
 };
 
 /* Compiles. o may be NULL. 0, -ENOMEM, -E2BIG (more than 2^31 points). An empty recording is fine: its makespan is 0. */
@@ -42,6 +43,7 @@ enum replay_missing {
 	REPLAY_EVENTS_LOST = 1 << 7,	 /* events were dropped: parts of the graph are missing */
 	REPLAY_WAKERS_UNKNOWN = 1 << 8,	 /* of some waits that matter (over 1% of blocked time on the critical path) */
 	REPLAY_OPEN = 1 << 9,		 /* the recording ended before the target did: its end is the window's */
+	REPLAY_DAMAGED = 1 << 10,	 /* what of the file could not be read told something, too */
 };
 
 struct replay_facts {
@@ -133,6 +135,7 @@ enum replay_grade_why {
 	REPLAY_WHY_SAMPLES = 1 << 6,	  /* the class has few samples: its share is uncertain by more than 3% of the makespan */
 	REPLAY_WHY_AVERAGE = 1 << 7,	  /* where its CPU time lies is not known */
 	REPLAY_WHY_MISSING = 1 << 8,	  /* the dump lacks what the engines need, see replay_facts.missing */
+	REPLAY_WHY_DAMAGED = 1 << 9,	  /* the file was not read in full */
 };
 const char *replay_why_text(enum replay_grade_why bit);
 

@@ -77,7 +77,7 @@ static int64_t ready_ns(const struct replay *r, size_t i)
 /* As recorded. */
 static int64_t delay_ns(const struct replay *r, size_t i)
 {
-	const struct long_time *l = point_long(r, i, LONG_WAIT);
+	const struct long_time *l = r->points.what[i] == POINT_EITHER ? point_limit(r, i) : point_long(r, i, LONG_WAIT);
 
 	return l ? l->ns : r->points.what[i] == POINT_DELAY ? r->points.wait_ns[i] : 0;
 }
@@ -236,7 +236,7 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	const struct points *p = &x->r->points;
 	bool delayed = p->what[i] == POINT_DELAY || point_long(x->r, i, LONG_WAIT);
 	bool has_wait = p->what[i] == POINT_DELAY || p->what[i] == POINT_WAIT || p->what[i] == POINT_ACQUIRE ||
-			p->what[i] == POINT_RUNQ || p->what[i] == POINT_LONG;
+			p->what[i] == POINT_RUNQ || p->what[i] == POINT_LONG || p->what[i] == POINT_EITHER;
 	int e = op_at(x, s, i, &next->op);
 
 	next->thread = x->r->strands[s].thread;
@@ -249,8 +249,8 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	next->wait = has_wait ? p->ref[i] : 0;
 	/* A wait that mattered in the recording, and by a hair not in the replay, is none that anybody explains. */
 	if (e == 0 && !token_only) {
-		next->state = delayed && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]) ? REPLAY_DELAYED :
-												  REPLAY_BLOCKED;
+		delayed = delayed && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]);
+		next->state = delayed || p->what[i] == POINT_EITHER ? REPLAY_DELAYED : REPLAY_BLOCKED;
 		e = stretch_add(x, next, x->ends[i] - ready_ns(x->r, i));
 	}
 	next->state = REPLAY_RUNNABLE;

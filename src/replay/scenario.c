@@ -125,6 +125,8 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 		why |= REPLAY_WHY_APART;
 	if (missing & REPLAY_EVENTS_LOST)
 		why |= REPLAY_WHY_LOST;
+	if (missing & REPLAY_DAMAGED)
+		why |= REPLAY_WHY_DAMAGED;
 	if (missing & REPLAY_WAKERS_UNKNOWN)
 		why |= REPLAY_WHY_WAKERS;
 	if (missing & (REPLAY_NO_THREADS | REPLAY_NO_WAKERS | REPLAY_NO_RUNNABLE))
@@ -137,7 +139,7 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 		if (function && missing & REPLAY_NO_SAMPLE_TIMES && r->classes[c->class].c.cpu_ns)
 			why |= REPLAY_WHY_AVERAGE;
 		/* Less time outside of a lock brings its users closer together; where holds are known they are simulated. */
-		if (c->factor < 1 && needs_class(c->what) && r->lock_n)
+		if (c->factor < 1 && needs_class(c->what))
 			why |= r->unseen_locks ? REPLAY_WHY_UNSEEN : 0;
 	}
 	return why;
@@ -154,7 +156,9 @@ void outcome_judge(const struct replay *r, const struct replay_scenario *s, stru
 	o->low_ns = a < b ? a : b;
 	o->high_ns = a < b ? b : a;
 	o->why = doubts(r, s, o);
-	o->grade = o->why & (REPLAY_WHY_LOST | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING) ? 'C' : o->why ? 'B' : 'A';
+	o->grade = o->why & (REPLAY_WHY_LOST | REPLAY_WHY_DAMAGED | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING) ? 'C' :
+		   o->why									     ? 'B' :
+													       'A';
 	/* Without the simulation nothing is known of what queues would make of it. */
 	if (o->grade == 'A' && o->e2_ns < 0)
 		o->grade = 'B';
@@ -176,7 +180,7 @@ static int next_find(const struct replay *r, const struct weights *w, uint32_t *
 		e = path_find(r, w, &d, &path);
 	if (e < 0)
 		return e;
-	path_tags(r, &path, w, tag_ns);
+	path_tags(r, &path, w, d.times, tag_ns);
 	*ret = UINT32_MAX;
 	for (size_t i = 0; i < r->class_n; i++) {
 		const struct class_entry *c = &r->classes[i];
@@ -272,6 +276,8 @@ const char *replay_why_text(enum replay_grade_why bit)
 		return "few samples: its share of the CPU time is uncertain";
 	case REPLAY_WHY_AVERAGE:
 		return "where its CPU time lies is not known";
+	case REPLAY_WHY_DAMAGED:
+		return "the file is damaged: what its bad lines told is missing";
 	case REPLAY_WHY_MISSING:
 		return "the dump lacks facts that the engines need";
 	}

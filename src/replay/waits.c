@@ -7,6 +7,17 @@
  * a wake for a lock that another then got first, or its time ran out and it
  * waited again. Only the last wake counts then. What it did in between must be
  * next to nothing, or it is no such loop: it has a meaning that we don't know.
+ *
+ * Only mutexes have owners that can be told from their waits (holds.c). Of the
+ * others a recording has too little to simulate them by their rules: a reader
+ * that comes while others read, or leaves before the last of them, makes no call;
+ * a post of a semaphore, a put into a queue that nobody waits at leave nothing,
+ * so how many are left is not known at any time. Their waits depend on whoever
+ * woke them, in both engines, and the grade says that contention which is new
+ * would not be seen.
+ *
+ * A wait for an op that is known, and that was given up before that had ended,
+ * ends by its limit or with the op, whichever is first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -112,8 +123,8 @@ int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first)
 /* A target that ended a little later than the wait did end it; one that went on was given up. */
 #define TARGET_SLACK_NS 1000000
 
-/* The op that it waited for, if that ended it; 0. Of a process also by its name, as the format has it. */
-static uint32_t target_of(const struct draft *d, const struct model_wait *w)
+/* The op that it waited for, if that has an end; 0. Of a process also by its name, as the format has it. */
+static uint32_t wanted_of(const struct draft *d, const struct model_wait *w)
 {
 	const struct model *m = d->m;
 	uint32_t target = w->target;
@@ -121,10 +132,27 @@ static uint32_t target_of(const struct draft *d, const struct model_wait *w)
 
 	if (!target && m->rows[w->row].reason == REASON_EXEC && w->ident_id && map_get(d->execs, w->ident_id, &named))
 		target = (uint32_t)named;
-	if (!target || target >= m->op_n || d->r->strand_of_op[target] == NONE || m->ops[target].open ||
-	    m->ops[target].end_ns > w->end_ns + TARGET_SLACK_NS)
+	return target && target < m->op_n && d->r->strand_of_op[target] != NONE && !m->ops[target].open ? target : 0;
+}
+
+/* The same if it ended the wait. */
+static uint32_t target_of(const struct draft *d, const struct model_wait *w)
+{
+	uint32_t target = wanted_of(d, w);
+
+	return target && d->m->ops[target].end_ns <= w->end_ns + TARGET_SLACK_NS ? target : 0;
+}
+
+/* The same if the wait was given up before: had it ended in time, that would have been the wait's end. */
+static uint32_t given_up_of(const struct draft *d, const struct model_wait *w)
+{
+	uint32_t target = wanted_of(d, w);
+
+	if (!target || d->r->strand_of_op[target] == wait_strand(d->r, w) || d->m->ops[target].start_ns > w->end_ns)
 		return 0;
-	return target;
+	if (w->outcome == WAIT_TIMEOUT)
+		return d->m->ops[target].end_ns >= wait_wake_ns(w) ? target : 0;
+	return d->m->ops[target].end_ns > w->end_ns + TARGET_SLACK_NS ? target : 0;
 }
 
 /* The longest exec op of each ident. */
@@ -169,9 +197,9 @@ static enum wait_use wait_use_of(const struct draft *d, const struct strand *s, 
 	if (row->reason == REASON_CPU)
 		/* Who was forked ran first when somebody had started it. */
 		return first && w->start_ns <= s->begin_ns && w->waker && waker_strand(d, w) != NONE ? USE_START : USE_RUNQ;
-	if (w->outcome == WAIT_TIMEOUT)
-		return USE_DELAY;
-	return waker_strand(d, w) != NONE || target_of(d, w) ? USE_TOKEN : USE_DELAY;
+	if (w->outcome == WAIT_TIMEOUT || (waker_strand(d, w) == NONE && !target_of(d, w)))
+		return given_up_of(d, w) ? USE_EITHER : USE_DELAY;
+	return USE_TOKEN;
 }
 
 /* Do two waits that follow each other wait for the same, in one loop? */
@@ -269,8 +297,8 @@ static int wait_token(struct draft *d, uint32_t wait)
 	uint32_t waker = waker_strand(d, w);
 	struct item signal = { .at_ns = wait_wake_ns(w), .strand = waker, .what = POINT_SIGNAL, .ref = wait };
 
-	if (waker == NONE) {
-		uint32_t target = target_of(d, w);
+	if (waker == NONE || d->use[wait] == USE_EITHER) {
+		uint32_t target = d->use[wait] == USE_EITHER ? given_up_of(d, w) : target_of(d, w);
 
 		signal.strand = d->r->strand_of_op[target];
 		signal.at_ns = d->m->ops[target].end_ns;
@@ -280,7 +308,7 @@ static int wait_token(struct draft *d, uint32_t wait)
 		return -ENOMEM;
 	if (d->use[wait] == USE_START)
 		strand_started(d, wait_strand(d->r, w), waker, d->token[wait]);
-	else if (is_lock(d, w))
+	else if (d->use[wait] == USE_TOKEN && is_lock(d, w))
 		d->use[wait] = USE_LOCK;
 	signal.object = d->token[wait];
 	d->r->token_need[d->token[wait]]++;
@@ -410,7 +438,7 @@ int draft_waits(struct draft *d)
 			uint8_t use = d->use[d->waits[i]];
 
 			wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
-			if ((use == USE_TOKEN || use == USE_START) && wait_token(d, d->waits[i]) < 0)
+			if ((use == USE_TOKEN || use == USE_START || use == USE_EITHER) && wait_token(d, d->waits[i]) < 0)
 				return -ENOMEM;
 		}
 	}

@@ -240,7 +240,7 @@ static int lengths_find(struct wcprof_graph *g)
 	}
 	/* A dump of ops only has no waits but those that its program waited by name: they stay as they are. */
 	for (size_t i = 0; i < r->points.n && m->thread_n > 1; i++) {
-		if (point_delay(r, i, &ns, &tag) && r->points.ref[i] < m->wait_n) {
+		if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && r->points.ref[i] < m->wait_n) {
 			g->length[r->points.ref[i]] = LENGTH_DELAY;
 			g->length_ref[r->points.ref[i]] = tag;
 		}

@@ -100,7 +100,7 @@ Test(ops, forks)
 	cr_expect(ask("root * 0") == 70);
 }
 
-/* A wait for a named resource keeps its length; one that was given up too. */
+/* A wait for a named resource keeps its length; one that was given up too, unless its op ends in time for it. */
 Test(ops, waits_without_an_end_that_is_known)
 {
 	uint32_t root = op(OP_CALL, "root", 0, 0, 100), slow = op(OP_CALL_EXEC, "slow", root, 5, 95);
@@ -109,8 +109,10 @@ Test(ops, waits_without_an_end_that_is_known)
 	wait_for(1, root, slow, NULL, 50, 60);
 	cr_expect(ask("root cpu * 0.5") == 65);
 	cr_expect(ask("root * 0.5") == 50, "what it waited for by a name is its delay");
-	cr_expect(ask("slow * 0.5") == 100);
-	cr_expect(ask("resource:cache * 0, slow * 0") == 80);
+	cr_expect(ask("slow * 0.9") == 100, "it would end at 86 and is given up at 60");
+	cr_expect(ask("slow * 0.5625") == 95.625, "it would end at 55.625, before it is given up");
+	cr_expect(ask("slow * 0.5") == 90);
+	cr_expect(ask("resource:cache * 0, slow * 0") == 70);
 }
 
 /* A process is found by its name, and hangs below what started it. */

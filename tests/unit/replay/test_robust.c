@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "dump/dump.h"
 #include "tests/bench/generate.h"
 #include "rig.h"
 
@@ -222,6 +224,74 @@ Test(robust, nonsense_of_ops)
 		ask_everything(m);
 		model_free(m);
 	}
+}
+
+/* Digits become others or many more, here and there any byte: what the reader lets pass must not stop a replay. */
+static void text_spoil(char *text, size_t *n, size_t room, unsigned *seed)
+{
+	for (int64_t k = rig_pick(seed, 1, 4); k > 0; k--) {
+		size_t at = (size_t)rig_pick(seed, 0, (int64_t)*n - 1), more = (size_t)rig_pick(seed, 1, 16);
+
+		if (rig_pick(seed, 0, 3) == 0) {
+			text[at] = (char)rig_pick(seed, 0, 255);
+			continue;
+		}
+		while (at < *n && (text[at] < '0' || text[at] > '9'))
+			at++;
+		if (at == *n)
+			continue;
+		text[at] = (char)rig_pick(seed, '0', '9');
+		if (rig_pick(seed, 0, 2) || *n + more >= room)
+			continue;
+		memmove(text + at + more, text + at, *n - at);
+		memset(text + at, '9', more);
+		*n += more;
+	}
+}
+
+static void spoilt_read(const char *text, size_t n)
+{
+	char path[] = "/tmp/wcbpf-spoilt-XXXXXX";
+	struct dump_problem problem;
+	int fd = mkstemp(path);
+	struct model *m = NULL;
+
+	cr_assert(fd >= 0 && write(fd, text, n) == (ssize_t)n);
+	close(fd);
+	if (dump_read(path, &m, &problem) == 0)
+		ask_everything(m);
+	model_free(m);
+	unlink(path);
+}
+
+Test(robust, spoilt_dumps, .timeout = 120)
+{
+	static const char *const names[] = { "path", "app", "engine", "calls", "stuck", "hostile" };
+	enum { ROOM = 1 << 20 };
+	char *text = malloc(ROOM), *copy = malloc(ROOM);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[512];
+		size_t n;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/tests/golden/%s.ndjson", WCBPF_SOURCE_ROOT, names[i]);
+		f = fopen(path, "re");
+		cr_assert(f, "%s", path);
+		n = fread(text, 1, ROOM, f);
+		fclose(f);
+		cr_assert(n && n < ROOM / 2);
+		for (unsigned seed = 1; seed <= 60; seed++) {
+			unsigned pick = seed;
+			size_t copy_n = n;
+
+			memcpy(copy, text, n);
+			text_spoil(copy, &copy_n, ROOM, &pick);
+			spoilt_read(copy, copy_n);
+		}
+	}
+	free(text);
+	free(copy);
 }
 
 /* One op of three centuries, one wait of half of it, a thread that was never ready: a few points, not one for every two seconds. */

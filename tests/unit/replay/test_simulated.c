@@ -357,27 +357,6 @@ Test(simulated, negative_controls)
 	rig_stop(&x);
 }
 
-/* Grades: all known is A, a lock that changes hands differently is not. */
-Test(simulated, grades)
-{
-	struct world w = { 0 };
-	struct replay_outcome o;
-	struct rig x;
-
-	world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'a');
-	world_add(&w, 0, STEP_SLEEP, 0, 5 * MS, 'b');
-	rig_start(&x, &w);
-	o = rig_ask(&x, 'a', 0.5);
-	cr_expect(o.grade == 'A' && !o.why && o.best_ns == 2500 * US && o.low_ns == o.high_ns, "%c", o.grade);
-	rig_stop(&x);
-	w = mutex_world(3, 4, 2000 * US, 2000 * US);
-	rig_start(&x, &w);
-	o = rig_ask(&x, 'i', 0.5);
-	cr_expect(o.low_ns <= o.best_ns && o.best_ns <= o.high_ns);
-	cr_expect((o.why & REPLAY_WHY_APART) == (o.high_ns - o.low_ns >= (int64_t)(0.03 * (double)x.makespan_ns) ? REPLAY_WHY_APART : 0));
-	rig_stop(&x);
-}
-
 /* Sleeps until a time: less work before them makes them longer, until they are the only thing that takes time. */
 Test(simulated, rhythms)
 {
@@ -441,5 +420,56 @@ Test(simulated, a_slow_wake)
 	rig_start(&x, &w);
 	expect_right(&x, 'o', 0.5, 2, "slow wake", 0);
 	expect_right(&x, 'o', 0.3, 2, "slow wake", 0);
+	rig_stop(&x);
+}
+
+/* A wait with a limit is over at the limit, or when who it waits for has ended if that is earlier. */
+Test(simulated, waits_given_up)
+{
+	for (unsigned seed = 1; seed <= 5; seed++) {
+		struct world w = { 0 };
+		unsigned pick = seed;
+		struct rig x;
+
+		world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+		world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+		world_add(&w, 1, STEP_SLEEP, 0, 60 * MS + rig_pick(&pick, 0, 9 * MS), 'a');
+		world_add(&w, 2, STEP_SLEEP, 0, 30 * MS + rig_pick(&pick, 0, 9 * MS), 'b');
+		world_add(&w, 2, STEP_TIMED_JOIN, 1, 10 * MS, 'l');
+		world_add(&w, 2, STEP_SLEEP, 0, 5 * MS, 'b');
+		world_add(&w, 0, STEP_TIMED_JOIN, 1, 20 * MS, 'k');
+		world_add(&w, 0, STEP_SLEEP, 0, 9 * MS, 'm');
+		world_add(&w, 0, STEP_JOIN, 2, 0, 0);
+		world_add(&w, 0, STEP_SLEEP, 0, 40 * MS, 'm');
+		world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+		rig_start(&x, &w);
+		for (double factor = 0; factor < 1.6; factor += 0.1) {
+			expect_right(&x, 'a', factor, 0.1, "given up", seed);
+			expect_right(&x, 'b', factor, 0.1, "given up", seed);
+			expect_right(&x, 'm', factor, 0.1, "given up", seed);
+			expect_right(&x, 'l', factor, 0.1, "limit", seed);
+			expect_right(&x, 'k', factor, 0.1, "limit", seed);
+		}
+		cr_expect(rig_ask(&x, 'a', 0).e1_ns == rig_truth(&x, 'a', 0) && rig_ask(&x, 'a', 0.4).e1_ns == rig_truth(&x, 'a', 0.4));
+		rig_stop(&x);
+	}
+}
+
+/* Who gave up was needed by who it waited for: no circle, it had a limit. */
+Test(simulated, a_wait_given_up_that_was_needed)
+{
+	struct world w = { 0 };
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 5 * MS, 'a');
+	world_add(&w, 1, STEP_WAIT, 0, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 10 * MS, 'a');
+	world_add(&w, 0, STEP_TIMED_JOIN, 1, 20 * MS, 'k');
+	world_add(&w, 0, STEP_SIGNAL, 0, 0, 0);
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	rig_start(&x, &w);
+	expect_right(&x, 'a', 0.5, 0.1, "circle", 0);
+	expect_right(&x, 'k', 0.5, 0.1, "circle", 0);
 	rig_stop(&x);
 }

@@ -28,6 +28,7 @@ struct actor {
 	uint16_t cpu, cpu_from;
 	uint32_t row, ident_id;
 	int64_t timeout_ns;
+	uint32_t target; /* op */
 	uint8_t outcome, ctx;
 	int64_t computed_ns;  /* for samples */
 	int64_t tick_ns;      /* of the last UNTIL */
@@ -75,7 +76,8 @@ struct world world_scaled(const struct world *w, uint8_t function, double factor
 	for (uint32_t t = 0; t < w->thread_n; t++) {
 		for (size_t i = 0; i < w->step_n[t]; i++) {
 			const struct step *s = &w->steps[t][i];
-			bool it = s->function == function && (s->what == STEP_COMPUTE || s->what == STEP_SLEEP);
+			bool it = s->function == function &&
+				  (s->what == STEP_COMPUTE || s->what == STEP_SLEEP || s->what == STEP_TIMED_JOIN);
 
 			world_add(&x, t, s->what, s->object, it ? (int64_t)((double)s->ns * factor) : s->ns, s->function);
 		}
@@ -131,6 +133,7 @@ static void leave(struct run *x, uint32_t t, enum wait_reason reason, const char
 	a->outcome = WAIT_WOKEN;
 	a->ctx = WAKER_NONE;
 	a->timeout_ns = -1;
+	a->target = 0;
 	if (!x->m)
 		return;
 	a->row = row_of(x, reason, kind, function);
@@ -186,7 +189,7 @@ static void enter(struct run *x, uint32_t t, uint16_t cpu)
 		.runnable_ns = x->now - a->ready_ns, .wake_ns = a->blocked || a->waker ? a->ready_ns : -1,
 		.row = a->row, .op = t + 2, .ident_id = a->ident_id, .thread = t + 1, .waker = a->waker,
 		.outcome = a->outcome, .ctx = a->ctx, .cpu_from = a->cpu_from, .cpu_to = (uint16_t)(cpu + 1),
-		.has_timeout = a->timeout_ns >= 0, .timeout_ns = a->timeout_ns < 0 ? 0 : a->timeout_ns,
+		.target = a->target, .has_timeout = a->timeout_ns >= 0, .timeout_ns = a->timeout_ns < 0 ? 0 : a->timeout_ns,
 	};
 }
 
@@ -302,6 +305,14 @@ static bool step_do(struct run *x, uint32_t t, const struct step *s)
 	case STEP_SPAWN:
 		spawn(x, s->object, t);
 		return true;
+	case STEP_TIMED_JOIN:
+		if (x->actors[s->object].state == ENDED)
+			return true;
+		leave(x, t, REASON_SYNC, "join", ident, s->function);
+		a->timeout_ns = s->ns;
+		a->until_ns = x->now + s->ns;
+		a->target = s->object + 2;
+		break;
 	default:
 		if (x->actors[s->object].state == ENDED)
 			return true;
@@ -322,6 +333,7 @@ static void go(struct run *x, uint32_t t)
 			a->state = ENDED;
 			a->end_ns = x->now;
 			waiters_wake(x, STEP_JOIN, t, t, true);
+			waiters_wake(x, STEP_TIMED_JOIN, t, t, true);
 			return;
 		}
 		if (step_do(x, t, &x->w->steps[t][a->at]) || a->left_ns)
@@ -411,6 +423,11 @@ static bool somebody_is_ready(const struct run *x)
 	return false;
 }
 
+static bool has_limit(const struct run *x, uint32_t t)
+{
+	return x->actors[t].state == WAITING && x->w->steps[t][x->actors[t].at].what == STEP_TIMED_JOIN;
+}
+
 static int64_t next_ns(const struct run *x)
 {
 	int64_t next = INT64_MAX;
@@ -419,7 +436,7 @@ static int64_t next_ns(const struct run *x)
 		const struct actor *a = &x->actors[t];
 		int64_t at = INT64_MAX;
 
-		if (a->state == SLEEPING)
+		if (a->state == SLEEPING || has_limit(x, t))
 			at = a->until_ns;
 		else if (a->state == READY && a->held_back_ns > x->now)
 			at = a->held_back_ns;
@@ -473,7 +490,11 @@ static void due_do(struct run *x)
 	for (uint32_t t = 0; t < x->w->thread_n; t++) {
 		struct actor *a = &x->actors[t];
 
-		if (a->state == SLEEPING && a->until_ns <= x->now) {
+		if (has_limit(x, t) && a->until_ns <= x->now) {
+			a->outcome = WAIT_TIMEOUT;
+			a->ctx = WAKER_TIMER;
+			ready(x, t);
+		} else if (a->state == SLEEPING && a->until_ns <= x->now) {
 			ready(x, t);
 		} else if (a->state == RUNNING && !a->left_ns) {
 			a->at++;

@@ -21,6 +21,7 @@ enum step_what {
 	STEP_SPAWN,   /* object: thread */
 	STEP_JOIN,    /* object: thread */
 	STEP_UNTIL,   /* ns later than the thread's last of these (or the beginning); goes on at once if it is that late */
+	STEP_TIMED_JOIN, /* object: thread; gives up after ns. function: the time limit's */
 	STEP_STRANGER, /* ns: somebody outside answers after that */
 };
 
