@@ -325,16 +325,13 @@ Test(wcprof, classes_that_it_does_not_have)
 	rig_stop(&x);
 }
 
-/* Whatever the class, its savings say what those rules make of it. */
-Test(wcprof, all_savings_have_it)
+/* Number of savings by the removal of a lock. */
+static size_t savings_check(const struct replay *r)
 {
 	struct replay_savings_options o = { .e2_top = 5 };
 	struct replay_saving *v;
-	struct replay *r;
-	size_t n;
+	size_t n, removed = 0;
 
-	locked(4, 20, 2, 1);
-	cr_assert(replay_new(m, NULL, &r) == 0);
 	cr_assert(replay_savings(r, &o, &v, &n) == 0 && n >= 2);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < REPLAY_FACTOR_N; k++) {
@@ -347,7 +344,36 @@ Test(wcprof, all_savings_have_it)
 			cr_assert(replay_evaluate(r, &s, 1, REPLAY_WCPROF, &one) == 0);
 			cr_expect(v[i].at[k].wcprof_ns == one.wcprof_ns && one.wcprof_ns >= 0);
 		}
+		removed += v[i].what == REPLAY_NO_LOCK;
 	}
 	free(v);
+	return removed;
+}
+
+/* Whatever the class, its savings say what those rules make of it; a lock removed, too. */
+Test(wcprof, all_savings_have_it)
+{
+	struct world w = { .sample_ns = 100 * US };
+	struct replay *r;
+	struct rig x;
+
+	locked(4, 20, 2, 1);
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	savings_check(r);
 	replay_free(r);
+	for (uint32_t t = 1; t <= 3; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= 3; t++) {
+		for (int i = 0; i < 30; i++) {
+			world_add(&w, t, STEP_LOCK, 1, 0, 0);
+			world_add(&w, t, STEP_COMPUTE, 0, 2 * MS, 'i');
+			world_add(&w, t, STEP_UNLOCK, 1, 0, 0);
+			world_add(&w, t, STEP_SLEEP, 0, MS + t * 10 * US, 'o');
+		}
+	}
+	for (uint32_t t = 1; t <= 3; t++)
+		world_add(&w, 0, STEP_JOIN, t, 0, 0);
+	rig_start(&x, &w);
+	cr_expect(savings_check(x.r) == 1);
+	rig_stop(&x);
 }
