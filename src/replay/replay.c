@@ -170,7 +170,7 @@ static void cpus_find(struct replay *r, const struct replay_options *o)
 /* What of the critical path hangs on waits whose end is not explained. */
 static bool path_is_explained(const struct replay *r, const struct path *p)
 {
-	int64_t unknown_ns = 0;
+	double unknown_ns = 0;
 
 	for (size_t k = 0; k < p->n; k++) {
 		for (size_t i = p->legs[k].first; i <= p->legs[k].last; i++) {
@@ -179,10 +179,10 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 			double ns;
 
 			if (point_delay(r, i, &ns, &tag) && !wait_is_explained(r->m, w))
-				unknown_ns += (int64_t)ns;
+				unknown_ns += ns;
 		}
 	}
-	return unknown_ns <= r->facts.makespan_ns / 100;
+	return unknown_ns * 100 <= (double)r->facts.makespan_ns;
 }
 
 static int recorded_find(struct replay *r)

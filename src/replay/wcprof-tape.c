@@ -113,6 +113,14 @@ static int enter(struct walker *x, uint32_t op)
 	return e;
 }
 
+/* Waits of one op may be of centuries and overlap. */
+static int64_t sum_ns(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static int delay_add(struct walker *x, enum wcprof_step_what what, uint32_t ref, int64_t ns)
 {
 	size_t i = 0;
@@ -130,7 +138,7 @@ static int delay_add(struct walker *x, enum wcprof_step_what what, uint32_t ref,
 		x->delays[i].ns = 0;
 		x->delay_n++;
 	}
-	x->delays[i].ns += ns;
+	x->delays[i].ns = sum_ns(x->delays[i].ns, ns);
 	return 0;
 }
 
@@ -257,16 +265,16 @@ static int wait_length(struct walker *x, uint32_t wait)
 
 	switch ((enum wcprof_length)x->g->length[wait]) {
 	case LENGTH_SELF:
-		x->self_ns += ns;
+		x->self_ns = sum_ns(x->self_ns, ns);
 		return 0;
 	case LENGTH_DELAY:
 		ready_ns = w->wake_ns > w->start_ns && w->wake_ns < w->end_ns ? w->end_ns - w->wake_ns : 0;
-		x->fixed_ns += ready_ns;
+		x->fixed_ns = sum_ns(x->fixed_ns, ready_ns);
 		return delay_add(x, STEP_DELAY, x->g->length_ref[wait], ns - ready_ns);
 	case LENGTH_LOCK:
 		return delay_add(x, STEP_LOCK, x->g->length_ref[wait], ns);
 	default:
-		x->fixed_ns += ns;
+		x->fixed_ns = sum_ns(x->fixed_ns, ns);
 		return 0;
 	}
 }
@@ -320,7 +328,7 @@ static int act(struct walker *x)
 		return -ENOMEM;
 	if (self) {
 		cut_ns = cut_ns < end_ns ? cut_ns : end_ns;
-		x->self_ns += cut_ns - f->covered_ns;
+		x->self_ns = sum_ns(x->self_ns, cut_ns - f->covered_ns);
 		f->covered_ns = cut_ns;
 		return 0;
 	}
