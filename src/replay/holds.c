@@ -42,6 +42,7 @@ struct marks {
 struct builder {
 	struct draft *d;
 	struct marks marks;
+	uint32_t condvar_id; /* string */
 	struct sites sites;
 };
 
@@ -210,6 +211,26 @@ static size_t learnable(struct hold *v, size_t n)
 	return clean;
 }
 
+/*
+ * The last wait for a condition that a strand began between two moments, 0: none. It gave its lock away for it: what
+ * seems to be one hold are two, whose end and begin between them nobody saw.
+ */
+static uint32_t last_park(const struct builder *b, uint32_t strand, int64_t from_ns, int64_t to_ns)
+{
+	const struct draft *d = b->d;
+	uint32_t last = 0;
+
+	for (size_t i = sites_wait_at(d, strand, from_ns); b->condvar_id && i < d->wait_first[strand + 1]; i++) {
+		const struct model_wait *w = &d->m->waits[d->waits[i]];
+
+		if (w->start_ns >= to_ns)
+			break;
+		if (w->row < d->m->row_n && d->m->rows[w->row].kind_id == b->condvar_id)
+			last = d->waits[i];
+	}
+	return last;
+}
+
 static int full_learn(struct builder *b)
 {
 	_cleanup_(freep) struct hold *full = NULL;
@@ -219,6 +240,7 @@ static int full_learn(struct builder *b)
 		const struct mark *a = &b->marks.v[i], *z = &b->marks.v[i + 1];
 
 		if (a->what == MARK_ACQUIRE && z->what == MARK_RELEASE && a->lock == z->lock && a->strand == z->strand &&
+		    !last_park(b, a->strand, a->at_ns, z->at_ns) &&
 		    hold_add(&full, &n, &cap, &(struct hold){ .lock = a->lock, .strand = a->strand, .from_ns = a->at_ns,
 							      .to_ns = z->at_ns }) < 0)
 			return -ENOMEM;
@@ -304,7 +326,13 @@ static int on_release(struct builder *b, struct growing *g, const struct mark *m
 {
 	struct replay *r = b->d->r;
 	const struct lock_habits *x = &b->sites.habits[mark->lock];
+	uint32_t park = g->open ? last_park(b, mark->strand, g->last_ns, mark->at_ns) : 0;
 
+	if (park) {
+		if (growing_close(b, g, mark->at_ns) < 0)
+			return -ENOMEM;
+		g->floor_ns = max_ns(g->floor_ns, min_ns(b->d->m->waits[park].end_ns, mark->at_ns));
+	}
 	if (g->open && !g->from_seen && stranger_at(b, g, mark->at_ns) < mark->at_ns &&
 	    growing_close(b, g, mark->at_ns) < 0)
 		return -ENOMEM;
@@ -453,7 +481,7 @@ static void locks_settle(struct builder *b)
 
 int draft_holds(struct draft *d)
 {
-	_cleanup_(builder_done) struct builder b = { .d = d };
+	_cleanup_(builder_done) struct builder b = { .d = d, .condvar_id = strtab_find(d->m->strings, "condvar") };
 
 	if (lock_waits_mark(&b) < 0)
 		return -ENOMEM;

@@ -32,6 +32,8 @@
 /* On its CPU between two waits of one loop: looks at the lock, at its condition, and goes back. */
 #define RETRY_LOCK_NS 20000
 #define RETRY_TIMEOUT_NS 50000
+/* So many times as long as that is a wait whose time ran out: what is done after a long one may take longer. */
+#define RETRY_PART 1000
 
 int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret)
 {
@@ -211,7 +213,7 @@ static bool is_retry(const struct draft *d, const struct model_wait *w, const st
 	if (!w->ident_id || w->ident_id != next->ident_id || a->reason != b->reason || a->ustack != b->ustack)
 		return false;
 	if (w->outcome == WAIT_TIMEOUT)
-		return a->reason == REASON_SYNC && gap_ns <= RETRY_TIMEOUT_NS;
+		return a->reason == REASON_SYNC && (gap_ns <= RETRY_TIMEOUT_NS || gap_ns * RETRY_PART <= w->end_ns - w->start_ns);
 	return a->reason == REASON_LOCK && gap_ns <= RETRY_LOCK_NS && d->use[w - d->m->waits] == USE_TOKEN;
 }
 
