@@ -200,6 +200,8 @@ CASES = [
         half('fire_and_forget', 'async', 15000, control=True), half('hot', 'hot', 60000, control=True),
         half('main_work', 'main', 20000)]),
     MakeCase(15, 'make -j2, slow wrapper', knobs=[Knob('sleep / 2', 'program:sleep delay * 0.5', ['0.05'])]),
-    XzCase(15.1, 'xz -T2, from 1 to 2 CPUs', prefix=ONE_CPU, turned_prefix=[], knobs=[Knob('2 CPUs', 'cpus = 2', [])]),
+    XzCase(15.1, 'xz -T2, from 1 to 2 CPUs', prefix=ONE_CPU, turned_prefix=[], knobs=[Knob(
+        '2 CPUs', 'cpus = 2', [], why='each block goes to the thread that is free then; the replay leaves it with the one '
+        'that had it, and on one CPU one had more than half. And two that take turns on a CPU lose their caches')]),
     PostgresCase(15.2, 'pgbench, a hot row', knobs=[Knob('pg_sleep / 2', 'fn:pg_sleep delay * 0.5', ['2'])]),
 ]
