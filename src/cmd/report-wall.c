@@ -39,8 +39,10 @@ static void state_print(const struct page *p, enum analyze_where w)
 	fprintf(p->f, "   %s", p->r->profile && w == WHERE_UNKNOWN ? "off the CPU, or not sampled" : words_of(s, w));
 	if (w == WHERE_UNKNOWN && s->lost_ns && !p->r->profile)
 		fprintf(p->f, ", of it %s in intervals that were lost", page_time(s->lost_ns).text);
+	/* Some of that was ready to run, which is another line. */
 	if (w == WHERE_UNKNOWN && s->left_out_ns && !p->r->profile)
-		fprintf(p->f, ", of it %s left out by --only", page_time(s->left_out_ns).text);
+		fprintf(p->f, ", of it %s left out by --only",
+			s->left_out_ns < s->ns[w] ? page_time(s->left_out_ns).text : "all");
 	fputc('\n', p->f);
 }
 
