@@ -35,6 +35,7 @@ static const struct word words[] = {
 	{ "sync.RWMutex.RLock", REASON_LOCK, "rwlock" },
 	{ "sync.RWMutex.Lock", REASON_LOCK, "rwlock" },
 	{ "sync.WaitGroup.Wait", REASON_SYNC, "waitgroup" },
+	{ "sync.WaitGroup.Wait (durable)", REASON_SYNC, "waitgroup" },
 	{ "coroutine", REASON_SYNC, "coroutine" },
 	{ "synctest.Run", REASON_SYNC, "synctest" },
 	{ "synctest.Wait", REASON_SYNC, "synctest" },

@@ -4,7 +4,7 @@
  * The table alone is not to be believed: a distributor's patch or an experiment
  * moves fields. See go-runtime.c for what it is compared with.
  *
- * wakes_by_status: up to 1.24 each system call changes a goroutine's status, so
+ * wakes_by_status: up to 1.25 each system call changes a goroutine's status, so
  * that watching changes of status for wakes is dearer than watching those who wake.
  */
 #include "objfile/go-layouts.h"
@@ -20,6 +20,8 @@ static const struct go_layout layouts[] = {
 		    .parent_goid = 272, .curg = 192 } },
 	{ 23, 24, { .stack_hi = 8, .m = 48, .status = 152, .goid = 160, .wait_reason = 184, .gopc = 288, .start_pc = 304,
 		    .parent_goid = 280, .curg = 192 } },
+	{ 25, 25, { .stack_hi = 8, .m = 48, .status = 144, .goid = 152, .wait_reason = 176, .gopc = 280, .start_pc = 296,
+		    .parent_goid = 272, .curg = 184 } },
 	{ 26, 27, { .stack_hi = 8, .m = 48, .status = 144, .goid = 152, .wait_reason = 176, .gopc = 288, .start_pc = 304,
 		    .parent_goid = 280, .curg = 184, .wakes_by_status = 1 } },
 };
