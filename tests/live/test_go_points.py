@@ -114,7 +114,8 @@ def waits(live, rec, waker_stacks):
         stack = rec.stacks.get(w.waker_stack)
         if waker_stacks is not None:
             check(bool(stack) == (ctx == 'task' and waker_stacks), '%s: the stack of who woke it: %s', kind, stack)
-        check(not stack or any(f.startswith('main.waits.func') for f in stack.frames) and stack.ended == 'complete',
+        check(not stack or stack.ended == 'complete' and
+              any(f.startswith(('main.waits.func', 'main.timers.func')) for f in stack.frames),
               '%s: the stack of who woke it: %s', kind, stack)
 
 
