@@ -137,4 +137,5 @@ def test_runtime_and_init(live):
 
 
 TESTS = {'stripped_go' + version: lambda live, version=version: compared(
-    live, newer_program(live, 'dagger-stripped', version, 'newer-engine'), 'dagger, Go ' + version, size=('4', '2')) for version in FIRST}
+    live, newer_program(live, 'dagger-stripped', version, 'newer-engine'), 'dagger, Go ' + version, size=('4', '2'))
+    for version in FIRST}
