@@ -69,6 +69,12 @@ bool analyze_wait_is_idle(const struct model *m, const struct model_wait *w);
 /* Whether waits of that kind are, whatever their outcome. */
 bool analyze_kind_is_idle(const struct model *m, enum wait_reason reason, uint32_t kind_id);
 
+/*
+ * The program's own function for waiting for one of its locks, if a wait that looks like one for work is in it. Such a
+ * wait is not idle, and its state is WHERE_LOCK. String, 0: none.
+ */
+uint32_t analyze_lock_function(const struct model *m, const struct model_wait *w);
+
 /* Where all threads' lifetimes went, thread-ns. known: from thread records, else from waits alone. */
 struct analyze_time {
 	bool known;
@@ -287,6 +293,11 @@ struct analyze_tail_resource {
 	uint8_t reason;
 	uint64_t median_n, median_ns, slow_n, slow_ns; /* waits for it, of all ops of the group */
 };
+/* Slow ops that overlap, or come closer to each other than chance would have it. */
+struct analyze_tail_spike {
+	int64_t from_ns, to_ns; /* first begin, last end */
+	size_t n;
+};
 struct analyze_tail {
 	uint8_t kind;
 	uint32_t class_id;
@@ -296,6 +307,8 @@ struct analyze_tail {
 	struct analyze_tail_resource *resources; /* what slow ops wait for longer, most first */
 	size_t resource_n;
 	uint32_t *slow_ops; /* slow.n of them, slowest first */
+	struct analyze_tail_spike *spikes; /* every slow op is in one; most ops first, then the earliest */
+	size_t spike_n;
 };
 /* op_n 0: no such op. 0, -ENOMEM. */
 int analyze_tail(const struct model *m, const struct analyze_filter *f, enum op_kind kind, uint32_t class_id,

@@ -6,6 +6,25 @@
 
 #include "analyze/analyze.h"
 
+/* Of PostgreSQL: heavyweight and lightweight locks; of InnoDB: row locks. */
+static const char *const lock_functions[] = { "ProcSleep", "LWLockAcquire", "LWLockAcquireOrWait",
+					      "lock_wait_suspend_thread" };
+
+uint32_t idle_lock_function(const struct model *m, const struct model_row *row)
+{
+	const struct model_stack *s = &m->stacks[row->ustack < m->stack_n ? row->ustack : 0];
+
+	for (uint32_t i = 0; i < s->frame_n; i++) {
+		const char *name = strtab_str(m->strings, s->frames[i].name_id);
+
+		for (size_t k = 0; k < sizeof(lock_functions) / sizeof(lock_functions[0]); k++) {
+			if (strcmp(name, lock_functions[k]) == 0)
+				return s->frames[i].name_id;
+		}
+	}
+	return 0;
+}
+
 enum idle_row idle_row(const struct model *m, const struct model_row *row)
 {
 	static const char *const kinds[] = { "condvar",	 "epoll",   "accept",  "child",	   "vfork",
@@ -17,6 +36,8 @@ enum idle_row idle_row(const struct model *m, const struct model_row *row)
 	if (strcmp(kind, "go_idle") == 0 || strcmp(kind, "go_scheduler") == 0)
 		return IDLE_ALWAYS;
 	if (row->reason == REASON_CPU || row->reason == REASON_SLEEP)
+		return IDLE_NEVER;
+	if ((row->reason == REASON_POLL || row->reason == REASON_SYNC) && idle_lock_function(m, row))
 		return IDLE_NEVER;
 	if (strcmp(kind, "poll") == 0 || strcmp(kind, "select") == 0)
 		return IDLE_UNLESS_TIMEOUT;
@@ -37,4 +58,11 @@ bool analyze_wait_is_idle(const struct model *m, const struct model_wait *w)
 bool analyze_kind_is_idle(const struct model *m, enum wait_reason reason, uint32_t kind_id)
 {
 	return idle_row(m, &(struct model_row){ .reason = (uint8_t)reason, .kind_id = kind_id }) == IDLE_ALWAYS;
+}
+
+uint32_t analyze_lock_function(const struct model *m, const struct model_wait *w)
+{
+	const struct model_row *row = &m->rows[w->row];
+
+	return row->reason == REASON_POLL || row->reason == REASON_SYNC ? idle_lock_function(m, row) : 0;
 }

@@ -179,6 +179,53 @@ static int groups_make(struct tail *t, struct analyze_tail *x)
 	return 0;
 }
 
+static int start_compare(const void *a, const void *b, void *arg)
+{
+	const struct model *m = arg;
+	int64_t x = m->ops[*(const uint32_t *)a].start_ns, y = m->ops[*(const uint32_t *)b].start_ns;
+
+	return x < y ? -1 : x > y;
+}
+
+static int spike_compare(const void *a, const void *b)
+{
+	const struct analyze_tail_spike *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/*
+ * Slow ops spread evenly over the recording begin so far from each other as it is long divided by their number; a tenth
+ * of that is no chance, as far as there are several.
+ */
+static int spikes_make(const struct model *m, struct analyze_tail *x)
+{
+	int64_t gap_ns = x->slow.n ? m->end_ns / (int64_t)x->slow.n / 10 : 0;
+	_cleanup_(freep) uint32_t *ops = calloc(x->slow.n + 1, sizeof(*ops));
+
+	x->spikes = calloc(x->slow.n + 1, sizeof(*x->spikes));
+	if (!ops || !x->spikes)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->slow.n; i++)
+		ops[i] = x->slow_ops[i];
+	if (x->slow.n)
+		qsort_r(ops, x->slow.n, sizeof(*ops), start_compare, (void *)(uintptr_t)m);
+	for (size_t i = 0; i < x->slow.n; i++) {
+		const struct model_op *o = &m->ops[ops[i]];
+		struct analyze_tail_spike *s = x->spike_n ? &x->spikes[x->spike_n - 1] : NULL;
+
+		if (!s || o->start_ns > s->to_ns + gap_ns)
+			x->spikes[x->spike_n++] = (struct analyze_tail_spike){ o->start_ns, o->end_ns, 1 };
+		else
+			*s = (struct analyze_tail_spike){ s->from_ns, o->end_ns > s->to_ns ? o->end_ns : s->to_ns, s->n + 1 };
+	}
+	if (x->spike_n)
+		qsort(x->spikes, x->spike_n, sizeof(*x->spikes), spike_compare);
+	return 0;
+}
+
 int analyze_tail(const struct model *m, const struct analyze_filter *f, enum op_kind kind, uint32_t class_id,
 		 struct analyze_tail *ret)
 {
@@ -190,7 +237,7 @@ int analyze_tail(const struct model *m, const struct analyze_filter *f, enum op_
 	    map_new(&t.places) < 0 || ops_find(&t, &filter, kind, class_id) < 0)
 		return -ENOMEM;
 	x.op_n = t.n;
-	if (t.n && groups_make(&t, &x) < 0)
+	if ((t.n && groups_make(&t, &x) < 0) || spikes_make(m, &x) < 0)
 		return -ENOMEM;
 	if (t.resource_n)
 		qsort_r(t.resources, t.resource_n, sizeof(*t.resources), resource_compare, &x);
@@ -205,6 +252,7 @@ void analyze_tail_done(struct analyze_tail *t)
 {
 	free(t->resources);
 	free(t->slow_ops);
+	free(t->spikes);
 	*t = (struct analyze_tail){ 0 };
 }
 
@@ -218,7 +266,9 @@ bool analyze_tail_class(const struct analyze_class *classes, size_t n, size_t *r
 		/* Threads and processes are not what is done over and over; a hundredth of few is none. */
 		if (c->kind == OP_INTERNAL || c->kind == OP_EXEC_PHASE || c->count < ANALYZE_TAIL_OPS_MIN)
 			continue;
-		if (best == n || c->total_ns > classes[best].total_ns)
+		/* Requests are calls; processes are asked about where there is nothing else. */
+		if (best == n || (classes[best].kind == OP_EXEC && c->kind != OP_EXEC) ||
+		    (c->total_ns > classes[best].total_ns && (c->kind == OP_EXEC) == (classes[best].kind == OP_EXEC)))
 			best = i;
 	}
 	if (best == n)

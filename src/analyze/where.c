@@ -59,6 +59,8 @@ static uint8_t row_where(const struct model *m, const struct model_row *row)
 
 	if (is_one_of(kind, children))
 		return WHERE_CHILD;
+	if (row->reason == REASON_POLL && idle_lock_function(m, row))
+		return WHERE_LOCK;
 	/* What is awaited there is what another goroutine does. */
 	if (is_one_of(kind, handed))
 		return WHERE_WORK;

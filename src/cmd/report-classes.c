@@ -44,13 +44,11 @@ static bool class_has_detail(const struct analyze_class *c)
 	return blocked_ns(c) || c->outcomes[OUTCOME_NONE] != c->count || c->duplicate_n || c->open_n || c->child_ns;
 }
 
-static void class_detail_print(const struct page *p, const struct analyze_class *c)
+static void class_detail_print(const struct page *p, const void *arg)
 {
+	const struct analyze_class *c = arg;
 	bool any;
 
-	if (!class_has_detail(c))
-		return;
-	fprintf(p->f, "%*s", DETAIL_INDENT, "");
 	any = waits_print(p, c->ns, c->of_threads ? "its threads: " : "");
 	if (c->child_ns)
 		fprintf(p->f, "%schildren %s", any ? ", " : "", page_time(c->child_ns).text);
@@ -68,21 +66,26 @@ static void class_detail_print(const struct page *p, const struct analyze_class 
 	if (c->duplicate_n)
 		fprintf(p->f, "%s%s repeated: %s", any ? "; " : "", wording_count(c->duplicate_n).text,
 			page_time(c->duplicate_ns).text);
-	fputc('\n', p->f);
+}
+
+/* Of ops that ran on no known thread what they didn't wait for is their self time. */
+static uint64_t self_ns(const struct analyze_class *c)
+{
+	return c->ns[WHERE_RUNNING] + c->ns[WHERE_UNKNOWN];
 }
 
 static void class_print(const struct page *p, const struct analyze_class *c)
 {
-	/* Of ops that ran on no known thread what they didn't wait for is their self time. */
-	uint64_t self_ns = c->ns[WHERE_RUNNING] + c->ns[WHERE_UNKNOWN];
-
 	fprintf(p->f, "%9s %7s %8s %8s %8s %8s %8s %8s  ", page_time(c->total_ns).text, wording_count(c->count).text,
 		page_time(c->p50_ns).text, page_time(c->p95_ns).text, page_time(c->max_ns).text,
-		page_time(self_ns).text, page_time(blocked_ns(c)).text, page_time(c->ns[WHERE_RUNNABLE]).text);
+		page_time(self_ns(c)).text, page_time(blocked_ns(c)).text, page_time(c->ns[WHERE_RUNNABLE]).text);
 	page_class_print(p, c->kind, c->class_id,
 			 p->columns > NUMBERS_COLUMNS + 20 ? p->columns - NUMBERS_COLUMNS : 20);
 	fputc('\n', p->f);
-	class_detail_print(p, c);
+	if (class_has_detail(c)) {
+		fprintf(p->f, "%*s", DETAIL_INDENT, "");
+		page_wrapped(p, DETAIL_INDENT, class_detail_print, c);
+	}
 }
 
 void report_classes_text(const struct page *p)
@@ -112,6 +115,8 @@ static void class_json(const struct report *r, struct json *j, const struct anal
 	json_kv_uint(j, "longest_ns", c->max_ns);
 	json_kv_bool(j, "times_are_of_threads", c->of_threads);
 	report_where_json(j, "own_ns", c->ns);
+	json_kv_uint(j, "self_ns", self_ns(c));
+	json_kv_uint(j, "blocked_ns", blocked_ns(c));
 	json_kv_uint(j, "children_ns", c->child_ns);
 	json_kv_uint(j, "waits_outside_ns", c->outside_ns);
 	json_key(j, "outcomes");

@@ -60,7 +60,8 @@ static struct behind *behind_make(const struct report *r, size_t *ret_n)
 	for (size_t i = 0; list && i < r->actors.n; i++)
 		list[i].actor = (uint32_t)i;
 	for (size_t i = 0; list && i < r->runqueue_n; i++)
-		list[r->actors.of_thread[r->runqueues[i].by]].ns += r->runqueues[i].ns;
+		list[r->actors.of_thread[r->runqueues[i].by]].ns +=
+			report_thread_passes(r, r->runqueues[i].waiter) ? r->runqueues[i].ns : 0;
 	if (!list)
 		return NULL;
 	qsort(list, r->actors.n, sizeof(*list), behind_compare);
@@ -100,14 +101,11 @@ void report_cpu_text(const struct page *p)
 	if (!q->n && !q->short_ns)
 		return;
 	page_title(p, "    ready    wakes      p50      p95  longest preempted    times   CPU");
-	fprintf(p->f, "  time ready to run, after a wake and when preempted\n");
+	fprintf(p->f, "  time in the run queue\n");
 	queued_print(p, &q->all);
 	fputs("all", p->f);
 	if (r->m->cpu_n)
 		fprintf(p->f, ", %s", wording_counted(r->m->cpu_n, "CPU", NULL).text);
-	if (r->time.known && r->m->end_ns)
-		fprintf(p->f, "; on average %.2f threads ran, %.2f were ready",
-			(double)r->time.oncpu_ns / (double)r->m->end_ns, (double)ns / (double)r->m->end_ns);
 	fputc('\n', p->f);
 	for (size_t i = 0; i < shown; i++) {
 		queued_print(p, &q->list[i]);
@@ -119,6 +117,9 @@ void report_cpu_text(const struct page *p)
 		fprintf(p->f, "%9s   ready in the threads' accounts, in no wait: shorter than --min, or lost\n",
 			page_time(q->short_ns).text);
 	behind_print(p);
+	if (r->time.known && r->m->end_ns)
+		fprintf(p->f, "on average %.2f threads ran, %.2f were ready\n",
+			(double)r->time.oncpu_ns / (double)r->m->end_ns, (double)ns / (double)r->m->end_ns);
 	if (q->all.placed_n)
 		fprintf(p->f, "%s of %s ended on another CPU\n", wording_count(q->all.migrated_n).text,
 			wording_counted(q->all.placed_n, "wait", NULL).text);

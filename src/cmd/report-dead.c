@@ -115,7 +115,7 @@ void report_dead_text(const struct page *p)
 	if (r->m->thread_n <= 1)
 		return;
 	page_title(p, "  nothing      %%      idle   child's     gaps   Dead air");
-	fputs("  no thread of a process ran nor was ready; by what ended it\n", p->f);
+	fputs("  nobody ran or was ready; by what ended it\n", p->f);
 	/* One process and all together are the same. */
 	for (size_t i = r->dead_n == 2; i < shown; i++)
 		dead_print(p, &r->dead[i]);

@@ -154,8 +154,8 @@ void report_own_text(const struct page *p)
 
 void report_nearest_text(const struct page *p)
 {
-	frames_print(p, ANALYZE_FRAMES_NEAREST, SECTION_NEAREST, "By the program's innermost function",
-		     "with what libraries and kernel did for it");
+	frames_print(p, ANALYZE_FRAMES_NEAREST, SECTION_NEAREST, "By nearest own function",
+		     "with all below it");
 }
 
 void report_below_text(const struct page *p)

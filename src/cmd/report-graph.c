@@ -39,51 +39,64 @@ static int edge_compare(const void *a, const void *b)
 	return x->by < y->by ? -1 : x->by > y->by;
 }
 
-static int edges_make(struct report *r, const struct replay_blame *blames, size_t n)
+struct edges {
+	struct report *r;
+	struct map *places; /* by waiter and whoever it waited for */
+	size_t cap;
+};
+
+static void edges_done(struct edges *x)
 {
-	_cleanup_(map_freep) struct map *places = NULL;
-	size_t cap = 0;
+	map_free(x->places);
+}
 
-	if (map_new(&places) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		const struct replay_blame *b = &blames[i];
-		uint32_t waiter = r->actors.of_thread[b->waiter], by = node_of(r, b);
-		struct report_edge *e;
-		uint64_t at;
+static int blame_add(struct edges *x, const struct replay_blame *b)
+{
+	struct report *r = x->r;
+	uint32_t waiter = r->actors.of_thread[b->waiter], by = node_of(r, b);
+	uint64_t key = (uint64_t)waiter << 32 | by, at;
+	struct report_edge *e;
 
-		if (!map_get(places, (uint64_t)waiter << 32 | by, &at)) {
-			at = r->edge_n;
-			if (VEC_RESERVE(r->edges, cap, at + 1) < 0 ||
-			    map_put(places, (uint64_t)waiter << 32 | by, at) < 0)
-				return -ENOMEM;
-			r->edges[r->edge_n++] = (struct report_edge){ .waiter = waiter, .by = by };
-		}
-		e = &r->edges[at];
-		e->count += b->count;
-		e->ns += b->ns;
-		if (b->longest_ns >= e->longest_ns) {
-			e->longest_ns = b->longest_ns;
-			e->reason = b->reason;
-			e->kind_id = b->kind_id;
-		}
+	if (!map_get(x->places, key, &at)) {
+		at = r->edge_n;
+		if (VEC_RESERVE(r->edges, x->cap, at + 1) < 0 || map_put(x->places, key, at) < 0)
+			return -ENOMEM;
+		r->edges[r->edge_n++] = (struct report_edge){ .waiter = waiter, .by = by };
 	}
-	if (r->edge_n)
-		qsort(r->edges, r->edge_n, sizeof(*r->edges), edge_compare);
+	e = &r->edges[at];
+	e->count += b->count;
+	e->ns += b->ns;
+	if (b->longest_ns >= e->longest_ns) {
+		e->longest_ns = b->longest_ns;
+		e->reason = b->reason;
+		e->kind_id = b->kind_id;
+	}
 	return 0;
+}
+
+static int edges_make(struct report *r)
+{
+	_cleanup_(edges_done) struct edges x = { .r = r };
+	_cleanup_(freep) struct replay_blame *blames = NULL;
+	size_t n = 0;
+	int e = map_new(&x.places);
+
+	if (e == 0)
+		e = replay_blames_of(r->replay, r->picked.waits, &blames, &n);
+	for (size_t i = 0; i < n && e == 0; i++)
+		e = blame_add(&x, &blames[i]);
+	if (e == 0 && r->edge_n)
+		qsort(r->edges, r->edge_n, sizeof(*r->edges), edge_compare);
+	return e;
 }
 
 int report_matrix_make(struct report *r)
 {
-	_cleanup_(freep) struct replay_blame *blames = NULL;
-	size_t n;
 	int e = report_actors_make(r);
 
 	if (e == 0)
 		e = report_replay_need(r);
-	if (e == 0)
-		e = replay_blames(r->replay, &blames, &n);
-	return e < 0 ? e : edges_make(r, blames, n);
+	return e < 0 ? e : edges_make(r);
 }
 
 static unsigned node_print(const struct page *p, uint32_t node, unsigned columns)
@@ -244,7 +257,7 @@ void report_graph_text(const struct page *p)
 	if (!r->knots.n)
 		return;
 	page_title(p, "    inside   of others   Knots");
-	fputs("  what waits for nothing outside itself (waits below 1% of the recording left out)\n", p->f);
+	fputs("  wait for nothing outside themselves (waits below 1% left out)\n", p->f);
 	for (size_t i = 0; i < shown; i++) {
 		const struct analyze_knot *k = &r->knots.list[i];
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* What was recorded, and whether the numbers below can be trusted. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
-enum { LOSSES_SHOWN = 3, KINDS_MAX = 4 };
+enum { LOSSES_SHOWN = 3, KINDS_MAX = 3 };
 
 /* The command, how it ended, how long, how much of it. */
 static void identity_print(const struct page *p, FILE *f)
@@ -26,21 +28,31 @@ static void identity_print(const struct page *p, FILE *f)
 		fprintf(f, "  %s", wording_counted(r->m->cpu_n, "CPU", NULL).text);
 }
 
-/* Two lines at most: what is missing from the tables, and everything else in the order of weight. */
+/* Those behind the first few are counted only. */
+static void other_losses_print(const struct page *p, const void *arg)
+{
+	const struct report_loss *losses = arg;
+	size_t n = 0;
+
+	for (; losses[n].n && n < LOSSES_SHOWN; n++)
+		fprintf(p->f, "%s%s %s", n ? "; " : "", wording_count(losses[n].n).text, losses[n].words);
+	while (losses[n].n)
+		n++;
+	if (n > LOSSES_SHOWN)
+		fprintf(p->f, "; and %zu other kinds (--json)", n - LOSSES_SHOWN);
+}
+
+/* What is missing from the tables, and everything else in the order of weight. */
 static void losses_print(const struct page *p)
 {
-	struct report_loss losses[REPORT_LOSSES_MAX];
-	size_t n = report_losses(p->r->m, losses), first = p->r->m->integrity.dropped_events != 0, k;
+	struct report_loss losses[REPORT_LOSSES_MAX + 1] = { { 0 } };
+	size_t n = report_losses(p->r->m, losses), first = p->r->m->integrity.dropped_events != 0;
 
 	if (first)
 		fprintf(p->f, "%s  LOST %s %s%s\n", p->bad, wording_count(losses[0].n).text, losses[0].words, p->plain);
-	for (k = first; k < n && k < first + LOSSES_SHOWN; k++)
-		fprintf(p->f, "%s%s %s %s", k == first ? p->bad : "", k == first ? "  LOST" : ";",
-			wording_count(losses[k].n).text, losses[k].words);
-	if (k > first) {
-		if (n > k)
-			fprintf(p->f, "; and %zu other kinds (--json)", n - k);
-		fprintf(p->f, "%s\n", p->plain);
+	if (n > first) {
+		fprintf(p->f, "%s  LOST%s ", p->bad, p->plain);
+		page_wrapped(p, 7, other_losses_print, losses + first);
 	}
 	if (p->r->partial)
 		fprintf(p->f, "%s  CUT DUMP the disk was full while it was written: the tables show its beginning%s\n",
@@ -191,6 +203,22 @@ static bool idle_is_told(const struct report *r)
 			       SECTION_BIT(SECTION_WAKERS) | SECTION_BIT(SECTION_STACKS) | SECTION_BIT(SECTION_OPS)));
 }
 
+/* Idle time of all reasons of a kind, at the first of them; 0 at the others. */
+static uint64_t idle_of_kind(const struct report *r, size_t at)
+{
+	const struct analyze_entry *e = r->kinds.entries;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < r->kinds.n; i++) {
+		if (!e[i].idle_count || e[i].kind_id != e[at].kind_id || (!e[i].kind_id && e[i].reason != e[at].reason))
+			continue;
+		if (i < at)
+			return 0;
+		ns += e[i].idle_ns;
+	}
+	return ns;
+}
+
 void report_idle_print(const struct page *p)
 {
 	const struct report *r = p->r;
@@ -208,30 +236,86 @@ void report_idle_print(const struct page *p)
 	for (size_t i = 0; i < r->kinds.n; i++) {
 		const struct analyze_entry *e = &r->kinds.entries[i];
 		const char *kind = strtab_str(r->m->strings, e->kind_id);
+		uint64_t kind_ns = idle_of_kind(r, i);
 
-		if (!e->idle_count)
+		if (!kind_ns)
 			continue;
 		if (n++ == KINDS_MAX)
 			break;
 		fputs(n > 1 ? ", " : "", p->f);
-		report_name_print(p->f, *kind ? kind : wait_reason_name(e->reason), 20);
-		fprintf(p->f, " %s", page_time(e->idle_ns).text);
+		report_name_print(p->f, *kind ? kind : wait_reason_name(e->reason), 16);
+		fprintf(p->f, " %s", page_time(kind_ns).text);
 	}
 	fprintf(p->f, "%s)%s\n", n > KINDS_MAX ? ", .." : "", r->idle_listed ? "" : "   --all lists them");
+}
+
+/* Of all files in a folder; 0: not known. */
+static uint64_t folder_bytes(const char *path)
+{
+	DIR *dir = opendir(path);
+	uint64_t sum = 0;
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		struct stat st;
+
+		if (fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
 }
 
 static void cost_print(const struct page *p)
 {
 	const struct report *r = p->r;
+	uint64_t bytes = r->folder ? folder_bytes(r->folder) : 0;
 
 	if (r->facts.tracer_cpu_ns)
 		fprintf(p->f, "Tracing cost: %s CPU.   ", page_time(r->facts.tracer_cpu_ns).text);
 	if (r->folder) {
 		fputs("Files: ", p->f);
 		report_path_print(p->f, r->folder, 40);
+		if (bytes >= 100000)
+			fprintf(p->f, " (%.1f MB)", (double)bytes / 1e6);
 	}
 	if (r->facts.tracer_cpu_ns || r->folder)
 		fputc('\n', p->f);
+}
+
+/* Whose class is most of the critical path. SIZE_MAX: none has a name. */
+static size_t path_class(const struct report *r)
+{
+	size_t n = r->stretch_n ? replay_class_n(r->replay) : 0, most = SIZE_MAX;
+	_cleanup_(freep) int64_t *ns = calloc(n + 1, sizeof(*ns));
+
+	for (size_t i = 0; ns && i < r->stretch_n; i++) {
+		const struct replay_stretch *s = &r->stretches[i];
+
+		if (s->class >= n || !replay_class(r->replay, s->class)->name_id)
+			continue;
+		ns[s->class] += s->end_ns - s->start_ns;
+		most = most == SIZE_MAX || ns[s->class] > ns[most] ? s->class : most;
+	}
+	return most;
+}
+
+/* What this recording is most about, in words that explain understands. */
+static void explain_print(const struct page *p)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+";
+	const struct report *r = p->r;
+	size_t class = r->made & SECTION_BIT(SECTION_PATH) ? path_class(r) : SIZE_MAX;
+	const struct replay_class *c = class != SIZE_MAX ? replay_class(r->replay, class) : NULL;
+	const char *name = c ? page_string(p, c->name_id) : "";
+
+	if (r->sections & SECTION_BIT(SECTION_TAIL) && report_tail_is_of_requests(r)) {
+		fprintf(p->f, " | wcbpf explain %" PRIu64, r->m->ops[r->tail.slow_ops[0]].id);
+	} else if (*name && name[strspn(name, safe)] == '\0') {
+		fprintf(p->f, " | wcbpf explain %s", name);
+	} else {
+		fputs(" | wcbpf timeline", p->f);
+	}
 }
 
 /* The three that say most about this recording. */
@@ -246,7 +330,10 @@ void report_foot_print(const struct page *p)
 	if (r->profile)
 		fputs("Next: wcbpf report --section own | wcbpf report --below malloc\n", p->f);
 	else
-		fprintf(p->f, "Next: wcbpf report --section %s | wcbpf report --section %s | wcbpf explain %s\n",
-			path ? "path" : "matrix", path ? "whatif" : r->m->sample_n > 1 ? "nearest" : "classes",
-			r->has_tail ? "OP" : "CLASS");
+		fprintf(p->f, "Next: wcbpf report --section %s | wcbpf report --section %s",
+			path ? "path" : "matrix", path ? "whatif" : r->m->sample_n > 1 ? "nearest" : "classes");
+	if (!r->profile) {
+		explain_print(p);
+		fputc('\n', p->f);
+	}
 }

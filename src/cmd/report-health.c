@@ -85,10 +85,11 @@ static uint64_t outside_ns(const struct report *r)
 	return ns;
 }
 
-static void arithmetic_print(const struct page *p)
+static void arithmetic_print(const struct page *p, const void *arg)
 {
 	const struct report *r = p->r;
 
+	(void)arg;
 	if (r->states.gap_ns)
 		fprintf(p->f, "%sstates miss %s of %s%s; ", p->bad, page_signed_time(r->states.gap_ns).text,
 			page_time(r->states.total_ns).text, p->plain);
@@ -100,7 +101,6 @@ static void arithmetic_print(const struct page *p)
 			page_time(outside_ns(r)).text);
 	else
 		fputs("own time, waits and children of each class sum to its ops' time", p->f);
-	fputc('\n', p->f);
 }
 
 static uint64_t path_ns(const struct report *r)
@@ -174,7 +174,7 @@ void report_health_text(const struct page *p)
 	}
 	replay_print(p);
 	fprintf(p->f, "\n  %-11s ", "arithmetic");
-	arithmetic_print(p);
+	page_wrapped(p, 14, arithmetic_print, NULL);
 	fprintf(p->f, "  %-11s the critical path sums to ", "");
 	if (path_ns(r) == (uint64_t)r->replay_facts.makespan_ns)
 		fprintf(p->f, "the %s recorded\n", page_time(path_ns(r)).text);

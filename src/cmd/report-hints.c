@@ -267,8 +267,8 @@ static int hint_compare(const void *a, const void *b, void *arg)
 {
 	const struct report *r = arg;
 	const struct report_hint *x = a, *y = b;
-	/* What differs by less than a hundredth of the whole is equal. */
-	int64_t step_ns = r->replay_facts.makespan_ns / 100 + 1;
+	/* What differs by less than a five-hundredth of the whole is equal. */
+	int64_t step_ns = r->replay_facts.makespan_ns / 500 + 1;
 	int64_t x_ns = x->outcome.best_ns / step_ns, y_ns = y->outcome.best_ns / step_ns;
 	int x_order = order_of(replay_class(r->replay, x->class)),
 	    y_order = order_of(replay_class(r->replay, y->class));

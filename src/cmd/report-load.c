@@ -207,6 +207,7 @@ void report_done(struct report *r)
 	free(r->path);
 	model_free(r->m);
 	dump_facts_done(&r->facts);
+	analyze_picked_done(&r->picked);
 	analyze_table_done(&r->kinds);
 	analyze_table_done(&r->resources);
 	analyze_table_done(&r->wakers);
@@ -234,8 +235,10 @@ void report_done(struct report *r)
 	free(r->stretches);
 	free(r->savings);
 	free(r->hints);
+	free(r->slow);
 	replay_locks_free(r->locks, r->lock_n);
 	free(r->lock_waits);
+	free(r->lock_waits_before);
 	free(r->edges);
 	analyze_knots_done(&r->knots);
 	free(r->runqueues);

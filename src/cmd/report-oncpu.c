@@ -48,7 +48,7 @@ void report_oncpu_text(const struct page *p)
 	}
 	fprintf(p->f,
 		"\n%s     total      %%   samples   On CPU by function%s"
-		"  innermost, < its caller (%u samples a second and CPU)\n",
+		"  innermost, < its caller (%u Hz)\n",
 		p->bold, p->plain, r->m->sample_hz);
 	for (size_t i = 0; i < shown; i++) {
 		const struct analyze_function *e = &r->functions[i];

@@ -14,7 +14,19 @@
 #include "util/cleanup.h"
 #include "util/map.h"
 
-enum { NUMBERS_COLUMNS = 22, AWAITED_COLUMNS = 44, DEADLOCKS_MAX = 3, STUCK_THREADS_MIN = 2 };
+enum { NUMBERS_COLUMNS = 22, AWAITED_COLUMNS = 36, DEADLOCKS_MAX = 3, STUCK_THREADS_MIN = 2 };
+
+/* A goroutine that waits for work waits for a channel, or for what may come from the network. */
+bool report_is_parked_goroutine(const struct report *r, const struct model_wait *w)
+{
+	const struct model *m = r->m;
+	const char *kind = strtab_str(m->strings, m->rows[w->row].kind_id);
+	const char *name = strtab_str(m->strings, analyze_awaited_name(m, w));
+
+	return m->threads[w->thread].goid && m->ops[w->op].kind == OP_INTERNAL &&
+	       (strcmp(kind, "chan_receive") == 0 || strcmp(kind, "chan_select") == 0 ||
+		strncmp(name, "netpoll:", 8) == 0);
+}
 
 /* Of a program that hardly does anything also the waits that look idle: it may hang in one. */
 static bool idle_too(const struct report *r)
@@ -53,6 +65,8 @@ static bool same_thing(const struct model *m, const struct model_wait *a, const 
 {
 	const struct model_row *x = &m->rows[a->row], *y = &m->rows[b->row];
 
+	if (analyze_lock_function(m, a) || analyze_lock_function(m, b))
+		return analyze_lock_function(m, a) == analyze_lock_function(m, b);
 	return x->reason == y->reason && x->kind_id == y->kind_id &&
 	       analyze_awaited_name(m, a) == analyze_awaited_name(m, b) && owner_of(m, a) == owner_of(m, b) &&
 	       (owner_of(m, a) || analyze_awaited_name(m, a) || a == b);
@@ -62,6 +76,8 @@ static uint64_t thing_hash(const struct model *m, const struct model_wait *w)
 {
 	uint64_t h = (uint64_t)analyze_awaited_name(m, w) << 32 | m->rows[w->row].kind_id;
 
+	if (analyze_lock_function(m, w))
+		return analyze_lock_function(m, w);
 	h ^= (uint64_t)m->rows[w->row].reason << 58 ^ (uint64_t)owner_of(m, w) << 20;
 	return h;
 }
@@ -78,6 +94,10 @@ static int groups_make(const struct report *r, struct group **ret, size_t *ret_n
 	for (size_t i = 0; i < r->open_n; i++) {
 		const struct model_wait *w = &r->m->waits[r->open[i]];
 		uint64_t key = thing_hash(r->m, w), at;
+
+		/* Of those a page has no use for hundreds. */
+		if (!r->o->sections && !r->o->everything && report_is_parked_goroutine(r, w))
+			continue;
 
 		/* Another thing under this hash: the next number is as good as any. */
 		while (map_get(places, key, &at) && !same_thing(r->m, &r->m->waits[groups[at].wait], w))
@@ -105,16 +125,22 @@ static const char *tid_name(const struct model *m, uint32_t tid)
 	return "not recorded";
 }
 
-static void group_print(const struct page *p, const struct group *g)
+/* Behind the numbers: what is waited for, by whom, who has it. */
+static void group_words_print(const struct page *p, const void *arg)
 {
+	const struct group *g = arg;
 	const struct model *m = p->r->m;
 	const struct model_wait *w = &m->waits[g->wait];
 	const struct model_row *row = &m->rows[w->row];
 	uint32_t owner_tid = owner_of(m, w);
 
-	fprintf(p->f, "%10s %7s %s ", page_longest((uint64_t)w->blocked_ns, true).text, wording_count(g->n).text,
-		analyze_wait_is_idle(m, w) ? "*" : " ");
-	report_awaited_print(p->r, p->f, row->reason, row->kind_id, analyze_awaited_name(m, w), AWAITED_COLUMNS);
+	if (analyze_lock_function(m, w)) {
+		fprintf(p->f, "%-7s in ", wait_reason_name(REASON_LOCK));
+		report_name_print(p->f, page_string(p, analyze_lock_function(m, w)), AWAITED_COLUMNS);
+	} else {
+		fprintf(p->f, "%-7s ", wait_reason_name(row->reason));
+		page_thing_print(p, row->reason, row->kind_id, analyze_awaited_name(m, w), AWAITED_COLUMNS);
+	}
 	fputs("  ", p->f);
 	page_who_print(p, page_string(p, row->comm_id), m->threads[w->thread].goid,
 		       w->thread ? m->threads[w->thread].tid : m->ops[w->op].tid);
@@ -122,11 +148,19 @@ static void group_print(const struct page *p, const struct group *g)
 	if (owner_tid) {
 		fputs("  held by ", p->f);
 		page_who_print(p, tid_name(m, owner_tid), 0, owner_tid);
-	} else if (row->reason == REASON_LOCK) {
+	} else if (row->reason == REASON_LOCK || analyze_lock_function(m, w)) {
 		fprintf(p->f, "  holder unknown%s%s", w->owner_unknown ? ": " : "",
 			owner_unknown_name(w->owner_unknown));
 	}
-	fputc('\n', p->f);
+}
+
+static void group_print(const struct page *p, const struct group *g)
+{
+	const struct model_wait *w = &p->r->m->waits[g->wait];
+
+	fprintf(p->f, "%10s %7s %s ", page_longest((uint64_t)w->blocked_ns, true).text, wording_count(g->n).text,
+		analyze_wait_is_idle(p->r->m, w) ? "*" : " ");
+	page_wrapped(p, NUMBERS_COLUMNS - 1, group_words_print, g);
 }
 
 uint32_t report_deadlock_n(const struct report *r)
@@ -147,7 +181,7 @@ static const struct analyze_stuck *stuck_of(const struct report *r, uint32_t thr
 	return NULL;
 }
 
-/* "DEADLOCK  a (tid 1) waits for mutex futex:..:0x10 of b (tid 2), that for mutex .. of a (tid 1)" */
+/* "DEADLOCK  a (tid 1) waits for mutex 0x10 of b (tid 2)", and a line for each of the others. */
 static void circle_print(const struct page *p, uint32_t circle)
 {
 	const struct model *m = p->r->m;
@@ -158,19 +192,22 @@ static void circle_print(const struct page *p, uint32_t circle)
 		first = p->r->stuck[i].circle == circle ? &p->r->stuck[i] : NULL;
 	if (!first)
 		return;
-	fprintf(p->f, "%s  DEADLOCK%s  ", p->bad, p->plain);
-	page_thread_print(p, first->thread);
 	for (s = first; s && steps++ < p->r->stuck_n; s = stuck_of(p->r, s->holder)) {
 		const struct model_wait *w = &m->waits[s->wait];
 
-		fprintf(p->f, "%s", s == first ? " waits for " : ", that for ");
-		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
+		if (s == first)
+			fprintf(p->f, "%s  DEADLOCK%s  ", p->bad, p->plain);
+		else
+			fprintf(p->f, "%12s", "");
+		page_thread_print(p, s->thread);
+		fputs(" waits for ", p->f);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 30);
 		fputs(" of ", p->f);
 		page_thread_print(p, s->holder);
+		fputc('\n', p->f);
 		if (s->holder == first->thread)
 			break;
 	}
-	fputc('\n', p->f);
 }
 
 void report_deadlocks_text(const struct page *p)
@@ -218,7 +255,79 @@ static void suspect_print(const struct page *p)
 	} else {
 		fputs(t->end_ns < m->end_ns ? ", which has ended" : ", which runs", p->f);
 	}
-	fprintf(p->f, "   to confirm: wcbpf attach -t %" PRIu32 "\n", t->tid);
+	fprintf(p->f, "\n%10s   to confirm: wcbpf attach -t %" PRIu32 " -d 2s\n", "", t->tid);
+}
+
+/* Most of those that want to do something have waited for one thing since the recording was half as long, at least. */
+static bool queue_verdict_print(const struct page *p)
+{
+	const struct model *m = p->r->m;
+	_cleanup_(freep) struct group *groups = NULL;
+	const struct group *most = NULL;
+	size_t n = 0, busy = 0;
+	uint32_t function;
+
+	if (groups_make(p->r, &groups, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct model_wait *w = &m->waits[groups[i].wait];
+
+		if (analyze_wait_is_idle(m, w))
+			continue;
+		busy += groups[i].n;
+		if (w->blocked_ns * 2 >= m->end_ns && (!most || groups[i].n > most->n))
+			most = &groups[i];
+	}
+	if (!most || most->n < STUCK_THREADS_MIN || most->n * 2 < busy)
+		return false;
+	function = analyze_lock_function(m, &m->waits[most->wait]);
+	fprintf(p->f, "%s hang, the first for %s at least, %s ",
+		wording_counted(most->n, "thread", NULL).text,
+		page_longest((uint64_t)m->waits[most->wait].blocked_ns, false).text,
+		function ? "for locks of the program's own, in" : "in wait for");
+	if (function) {
+		report_name_print(p->f, page_string(p, function), 44);
+		fprintf(p->f, ".%s\n", strcmp(page_string(p, function), "ProcSleep") != 0 ? "" :
+			" Who has them: SELECT pid, pg_blocking_pids(pid) FROM pg_stat_activity.");
+		return true;
+	}
+	page_thing_print(p, m->rows[m->waits[most->wait].row].reason, m->rows[m->waits[most->wait].row].kind_id,
+			 analyze_awaited_name(m, &m->waits[most->wait]), 44);
+	fputs(".\n", p->f);
+	return true;
+}
+
+/* Whoever stopped a program wants to know that it still is; everybody else even more. */
+static bool stopped_verdict_print(const struct page *p)
+{
+	const struct model *m = p->r->m;
+	const struct model_wait *oldest = NULL;
+	const char *kind;
+	bool by_signal;
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (m->rows[w->row].reason != REASON_STOPPED || !(w->clipped & CLIPPED_AFTER) || w->wake_ns >= 0 ||
+		    !report_thread_passes(p->r, w->thread))
+			continue;
+		n++;
+		if (!oldest || w->blocked_ns > oldest->blocked_ns)
+			oldest = w;
+	}
+	if (!oldest || n * 2 < p->r->time.thread_n)
+		return false;
+	kind = page_string(p, m->rows[oldest->row].kind_id);
+	by_signal = strcmp(kind, "traced") != 0 && strcmp(kind, "frozen") != 0;
+	fprintf(p->f, "%sSTOPPED%s by %s: %s of %s, for %s", p->bad, p->plain,
+		by_signal ? "a signal" : *kind == 't' ? "a debugger" : "the freezer of its cgroup",
+		wording_count(n).text, wording_counted(p->r->time.thread_n, "thread", NULL).text,
+		page_longest((uint64_t)oldest->blocked_ns, true).text);
+	if (by_signal && m->threads[oldest->thread].pid)
+		fprintf(p->f, "; kill -CONT %" PRIu32 " lets it go on", m->threads[oldest->thread].pid);
+	fputs(".\n", p->f);
+	return true;
 }
 
 bool report_stuck_verdict_print(const struct page *p)
@@ -229,6 +338,8 @@ bool report_stuck_verdict_print(const struct page *p)
 
 	if (!(r->made & SECTION_BIT(SECTION_OPEN)))
 		return false;
+	if (stopped_verdict_print(p))
+		return true;
 	for (size_t i = 0; i < r->stuck_n; i++) {
 		locked += r->stuck[i].circle != 0;
 		led += r->stuck[i].leads_to_circle != 0;
@@ -243,7 +354,7 @@ bool report_stuck_verdict_print(const struct page *p)
 	}
 	s = suspect_find(r, &n);
 	if (!s || n < STUCK_THREADS_MIN || n * 2 < r->time.thread_n)
-		return false;
+		return queue_verdict_print(p);
 	fprintf(p->f, "%s in the end for ", wording_counted(n, "thread waits", "threads wait").text);
 	page_thread_print(p, s->root);
 	fputs(".\n", p->f);
@@ -257,12 +368,10 @@ void report_open_text(const struct page *p)
 
 	if (!p->r->open_n)
 		return;
+	if (groups_make(p->r, &groups, &n) < 0 || !n)
+		return;
 	page_title(p, "       age threads   Still waiting at the end");
 	fputs("  reason, kind, name, thread, holder\n", p->f);
-	if (groups_make(p->r, &groups, &n) < 0) {
-		fputs("   (out of memory)\n", p->f);
-		return;
-	}
 	report_deadlocks_text(p);
 	shown = page_lines_shown(n, page_lines_max(p, SECTION_OPEN));
 	for (size_t i = 0; i < shown; i++)

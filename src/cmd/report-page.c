@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/cleanup.h"
 
 void page_init(struct page *p, const struct report *r, FILE *f, unsigned columns, bool color)
 {
@@ -91,6 +94,46 @@ void page_more(const struct page *p, size_t count, size_t shown, unsigned indent
 		fprintf(p->f, "%*s%s more\n", (int)indent, "", wording_count(count - shown).text);
 }
 
+void page_wrapped_print(const struct page *p, const char *text, unsigned indent)
+{
+	unsigned column = indent;
+
+	while (*text) {
+		size_t blanks = strspn(text, " "), n = blanks + strcspn(text + blanks, " \n");
+
+		if (column > indent && column + n > p->columns) {
+			fprintf(p->f, "\n%*s", (int)indent, "");
+			column = indent;
+			text += blanks;
+			n -= blanks;
+		}
+		column += (unsigned)fprintf(p->f, "%.*s", (int)n, text);
+		text += n;
+		if (*text == '\n' && text[1])
+			fprintf(p->f, "\n%*s", (int)indent, "");
+		if (*text == '\n') {
+			column = indent;
+			text++;
+		}
+	}
+	fputc('\n', p->f);
+}
+
+void page_wrapped(const struct page *p, unsigned indent, void (*print)(const struct page *p, const void *arg),
+		  const void *arg)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct page inner = *p;
+	size_t size;
+
+	inner.f = open_memstream(&text, &size);
+	if (!inner.f)
+		return;
+	print(&inner, arg);
+	if (fclose(inner.f) == 0)
+		page_wrapped_print(p, text, indent);
+}
+
 const char *page_string(const struct page *p, uint32_t id)
 {
 	return strtab_str(p->r->m->strings, id);
@@ -98,8 +141,11 @@ const char *page_string(const struct page *p, uint32_t id)
 
 unsigned page_who_print(const struct page *p, const char *name, uint64_t goid, uint32_t tid)
 {
-	unsigned used = report_name_print(p->f, name, 16);
+	const char *slash = goid ? strrchr(name, '/') : NULL;
+	unsigned used;
 
+	/* Of "go.example.org/raft.(*node).run" what tells it apart is at the end. */
+	used = report_name_print(p->f, slash && slash[1] ? slash + 1 : name, goid ? 28 : 16);
 	return used + (unsigned)(goid ? fprintf(p->f, " (goroutine %" PRIu64 ")", goid) :
 					fprintf(p->f, " (tid %" PRIu32 ")", tid));
 }
@@ -182,6 +228,9 @@ unsigned page_thing_print(const struct page *p, enum wait_reason reason, uint32_
 
 	if (!*name || strcmp(name, kind) == 0)
 		return used;
+	/* "epoll", then "epoll fd 5 of pid 7"; "lwlock", then "lwlock:WALWrite". */
+	if (*kind && strncmp(name, kind, strlen(kind)) == 0 && strchr(" :", name[strlen(kind)]))
+		name += strlen(kind) + 1;
 	fputc(' ', p->f);
 	used++;
 	name = address_of(p->r, name);

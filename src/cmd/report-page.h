@@ -33,6 +33,12 @@ void page_title(const struct page *p, const char *fmt, ...) __attribute__((forma
 /* "12 more" behind the columns given, if there are any. */
 void page_more(const struct page *p, size_t count, size_t shown, unsigned indent);
 
+/* What print writes, as text that stands behind so many columns. */
+void page_wrapped(const struct page *p, unsigned indent, void (*print)(const struct page *p, const void *arg),
+		  const void *arg);
+/* Text that stands behind so many columns, broken at blanks so that no line is longer than the page. */
+void page_wrapped_print(const struct page *p, const char *text, unsigned indent);
+
 const char *page_string(const struct page *p, uint32_t id);
 /* "worker (tid 12)", "main.serve (goroutine 7)"; goid 0: a thread. Give the columns used. */
 unsigned page_who_print(const struct page *p, const char *name, uint64_t goid, uint32_t tid);

@@ -33,16 +33,34 @@ struct piece {
 	uint64_t ns, count, longest_ns;
 	uint32_t longest; /* stretch */
 	int64_t drag_ns;  /* so much shorter the whole would be without it; -1: not known */
+	uint64_t run_n, run_longest_ns; /* processes that were in it, most time of one */
+	uint32_t run_longest;	        /* a stretch of that one */
 };
 struct pieces {
 	struct piece *list; /* most time first */
 	size_t n, cap;
 	uint64_t sum_ns;
+	uint64_t left_out_ns; /* of stretches that don't pass the filter */
 };
 
 static void pieces_done(struct pieces *x)
 {
 	free(x->list);
+}
+
+/* What a process was on the path with, in one piece. */
+static int run_add(struct map *runs, struct pieces *x, uint64_t at, uint32_t process, uint32_t stretch, uint64_t ns)
+{
+	struct piece *piece = &x->list[at];
+	uint64_t key = at << 32 | process, sum_ns = 0;
+
+	piece->run_n += !map_get(runs, key, &sum_ns);
+	sum_ns += ns;
+	if (sum_ns >= piece->run_longest_ns) {
+		piece->run_longest_ns = sum_ns;
+		piece->run_longest = stretch;
+	}
+	return map_put(runs, key, sum_ns);
 }
 
 static int piece_compare(const void *a, const void *b)
@@ -58,9 +76,9 @@ static int piece_compare(const void *a, const void *b)
 
 static int pieces_make(const struct report *r, struct pieces *x)
 {
-	_cleanup_(map_freep) struct map *places = NULL;
+	_cleanup_(map_freep) struct map *places = NULL, *runs = NULL;
 
-	if (map_new(&places) < 0)
+	if (map_new(&places) < 0 || map_new(&runs) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->stretch_n; i++) {
 		const struct replay_stretch *s = &r->stretches[i];
@@ -68,6 +86,11 @@ static int pieces_make(const struct report *r, struct pieces *x)
 		uint64_t key = (uint64_t)s->class << 16 | (uint64_t)s->state << 8 | where, at;
 		uint64_t ns = (uint64_t)(s->end_ns - s->start_ns);
 
+		x->sum_ns += ns;
+		if (!report_stretch_passes(r, s)) {
+			x->left_out_ns += ns;
+			continue;
+		}
 		if (!map_get(places, key, &at)) {
 			at = x->n;
 			if (VEC_RESERVE(x->list, x->cap, at + 1) < 0 || map_put(places, key, at) < 0)
@@ -78,11 +101,12 @@ static int pieces_make(const struct report *r, struct pieces *x)
 		}
 		x->list[at].ns += ns;
 		x->list[at].count++;
-		x->sum_ns += ns;
 		if (ns > x->list[at].longest_ns) {
 			x->list[at].longest_ns = ns;
 			x->list[at].longest = i;
 		}
+		if (run_add(runs, x, at, r->m->threads[s->thread].process, i, ns) < 0)
+			return -ENOMEM;
 	}
 	if (x->n)
 		qsort(x->list, x->n, sizeof(*x->list), piece_compare);
@@ -133,7 +157,7 @@ static const char *state_word(const struct report *r, enum replay_state state, e
 	       analyze_where_name(where);
 }
 
-/* Who mostly had the CPU while threads of this name were ready: "91% behind what is not recorded". */
+/* Who mostly had the CPU while threads of this name were ready: "91% behind other threads". */
 static void behind_print(const struct page *p, uint32_t comm_id)
 {
 	const struct report *r = p->r;
@@ -154,36 +178,61 @@ static void behind_print(const struct page *p, uint32_t comm_id)
 		return;
 	others_ns = all_ns - own_ns - outside_ns;
 	most_ns = own_ns > others_ns ? own_ns : others_ns;
-	who = own_ns > others_ns ? "threads of the same name" : "other threads";
+	who = own_ns > others_ns ? "behind its like" : "behind other threads";
+	/* On that CPU was nobody of the recording: somebody else, or nobody yet. */
 	if (outside_ns > most_ns) {
 		most_ns = outside_ns;
-		who = "what is not recorded";
+		who = "others, or waking up";
 	}
-	fprintf(p->f, "%.0f%% behind %s", 100.0 * (double)most_ns / (double)all_ns, who);
+	fprintf(p->f, "%.0f%% %s", 100.0 * (double)most_ns / (double)all_ns, who);
+}
+
+/* Of many processes it counts in how many, of one how often. */
+static bool counts_runs(const struct report *r, const struct piece *x)
+{
+	return r->m->process_n > 2 && x->state == REPLAY_ONCPU;
+}
+
+/* What the longest was: who was in its way, what it waited for, which run of its program it is. */
+static void about_print(const struct page *p, const struct piece *x, unsigned columns)
+{
+	const struct report *r = p->r;
+	const struct replay_stretch *s = &r->stretches[x->longest];
+	const struct model_wait *w = &r->m->waits[s->wait];
+	bool waited = x->state == REPLAY_DELAYED || x->state == REPLAY_BLOCKED;
+
+	/* In whose way a goroutine was the runtime knows, not the CPU. */
+	if (x->state == REPLAY_RUNNABLE && !r->m->threads[s->thread].goid)
+		behind_print(p, r->m->threads[s->thread].comm_id);
+	else if (waited && s->wait && x->where != WHERE_TIMER)
+		page_thing_print(p, r->m->rows[w->row].reason, r->m->rows[w->row].kind_id,
+				 analyze_awaited_name(r->m, w), columns);
+	else if (x->state != REPLAY_RUNNABLE && r->m->process_n > 2)
+		report_run_print(p, r->stretches[counts_runs(r, x) ? x->run_longest : x->longest].op, columns);
 }
 
 /* Behind so many blanks, if there is anything to tell. */
 static void longest_print(const struct page *p, const struct piece *x, unsigned blanks, unsigned columns)
 {
-	const struct report *r = p->r;
-	const struct replay_stretch *s = &r->stretches[x->longest];
-	const struct model_wait *w = &r->m->waits[s->wait];
-	bool waited = x->state != REPLAY_ONCPU && x->state != REPLAY_GAP;
+	bool runs = counts_runs(p->r, x);
+	uint64_t n = runs ? x->run_n : x->count;
+	_cleanup_(freep) char *text = NULL;
+	struct page about = *p;
 	unsigned used = 0;
+	size_t size;
 
-	if (x->count > 1 || waited)
-		fprintf(p->f, "%*s", (int)blanks, "");
-	if (x->count > 1)
-		used = (unsigned)fprintf(p->f, "%s, up to %s", wording_counted(x->count, "time", NULL).text,
-					 page_time(x->longest_ns).text);
-	if (!waited || columns < used + 12)
+	if (n > 1)
+		used = (unsigned)fprintf(p->f, "%*s%s %s, up to %s", (int)blanks, "", wording_count(n).text,
+					 runs ? "runs" : "x",
+					 page_time(runs ? x->run_longest_ns : x->longest_ns).text) - blanks;
+	about.f = columns >= used + 12 ? open_memstream(&text, &size) : NULL;
+	if (!about.f)
 		return;
-	used += (unsigned)fprintf(p->f, "%s", used ? ": " : "");
-	if (x->state == REPLAY_RUNNABLE)
-		behind_print(p, r->m->threads[s->thread].comm_id);
-	else if (s->wait)
-		page_thing_print(p, r->m->rows[w->row].reason, r->m->rows[w->row].kind_id,
-				 analyze_awaited_name(r->m, w), columns > used + 8 ? columns - used : 8);
+	about_print(&about, x, columns - used - 2);
+	if (fclose(about.f) == 0 && *text)
+		fprintf(p->f, "%*s%s", n > 1 ? 0 : (int)blanks, "", n > 1 ? ": " : "");
+	if (text)
+		fputs(text, p->f);
 }
 
 /* The first page has no room for them. */
@@ -210,7 +259,7 @@ static void piece_print(const struct page *p, const struct piece *x, uint64_t wh
 static void pieces_print(const struct page *p, const struct pieces *x)
 {
 	size_t shown = page_lines_shown(x->n, page_lines_max(p, SECTION_PATH));
-	uint64_t rest_ns = x->sum_ns;
+	uint64_t rest_ns = x->sum_ns - x->left_out_ns;
 
 	for (size_t i = 0; i < shown; i++) {
 		piece_print(p, &x->list[i], x->sum_ns);
@@ -220,6 +269,11 @@ static void pieces_print(const struct page *p, const struct pieces *x)
 		fprintf(p->f, "%10s", page_time(rest_ns).text);
 		page_percent(p->f, rest_ns, x->sum_ns);
 		fprintf(p->f, "%*s  in %s more\n", has_drags(p->r) ? DRAG_COLUMNS : 0, "", wording_count(x->n - shown).text);
+	}
+	if (x->left_out_ns) {
+		fprintf(p->f, "%10s", page_time(x->left_out_ns).text);
+		page_percent(p->f, x->left_out_ns, x->sum_ns);
+		fputs("  not in what was asked for\n", p->f);
 	}
 }
 
@@ -244,9 +298,11 @@ static void stretch_print(const struct page *p, const struct replay_stretch *s)
 		page_time((uint64_t)(s->end_ns - s->start_ns)).text, page_time((uint64_t)s->slack_ns).text,
 		s->jumped ? "<-" : "  ");
 	thread_print(p, s);
-	fprintf(p->f, "%s ", state_word(p->r, s->state, report_stretch_where(p->r, s)));
-	if (s->op && !(m->ops[s->op].kind == OP_INTERNAL))
+	fputs(state_word(p->r, s->state, report_stretch_where(p->r, s)), p->f);
+	if (s->op && !(m->ops[s->op].kind == OP_INTERNAL)) {
+		fputc(' ', p->f);
 		page_class_print(p, m->ops[s->op].kind, m->ops[s->op].class_id, 30);
+	}
 	if ((s->state == REPLAY_DELAYED || s->state == REPLAY_BLOCKED) && s->wait) {
 		fputs(" for ", p->f);
 		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
@@ -269,24 +325,25 @@ static void timeline_print(const struct page *p)
 	const struct report *r = p->r;
 	_cleanup_(freep) uint32_t *order = calloc(r->stretch_n + 1, sizeof(*order));
 	_cleanup_(freep) bool *shown = calloc(r->stretch_n + 1, sizeof(*shown));
-	size_t max = r->o->top ? r->o->top : r->o->everything ? SIZE_MAX : TIMELINE_DEFAULT;
+	size_t max = r->o->top ? r->o->top : r->o->everything ? SIZE_MAX : TIMELINE_DEFAULT, n = 0;
 
 	if (!order || !shown)
 		return;
-	for (uint32_t i = 0; i < r->stretch_n; i++)
-		order[i] = i;
-	if (r->stretch_n > max)
-		qsort_r(order, r->stretch_n, sizeof(*order), longest_compare, r->stretches);
-	for (size_t i = 0; i < r->stretch_n && i < max; i++)
+	for (uint32_t i = 0; i < r->stretch_n; i++) {
+		if (report_stretch_passes(r, &r->stretches[i]))
+			order[n++] = i;
+	}
+	if (n > max)
+		qsort_r(order, n, sizeof(*order), longest_compare, r->stretches);
+	for (size_t i = 0; i < n && i < max; i++)
 		shown[order[i]] = true;
 	page_title(p, "        at       long     slack   The path in time");
-	fprintf(p->f, "%s; <- the path comes by a wake from another thread\n",
-		r->stretch_n > max ? "  the longest stretches" : "");
+	fprintf(p->f, "%s; <- it came by another thread's wake\n", n > max ? "  the longest" : "");
 	for (size_t i = 0; i < r->stretch_n; i++) {
 		if (shown[i])
 			stretch_print(p, &r->stretches[i]);
 	}
-	page_more(p, r->stretch_n, r->stretch_n > max ? max : r->stretch_n, TIMELINE_COLUMNS);
+	page_more(p, n, n > max ? max : n, TIMELINE_COLUMNS);
 }
 
 void report_path_text(const struct page *p)
@@ -322,6 +379,7 @@ static void stretch_json(const struct report *r, struct json *j, const struct re
 	json_begin_object(j);
 	json_kv_int(j, "start_ns", s->start_ns);
 	json_kv_int(j, "end_ns", s->end_ns);
+	json_kv_int(j, "ns", s->end_ns - s->start_ns);
 	json_kv_string(j, "state", state_word(r, s->state, report_stretch_where(r, s)));
 	json_kv_uint(j, "pid", m->threads[s->thread].pid);
 	json_kv_uint(j, "tid", m->threads[s->thread].tid);
@@ -337,7 +395,7 @@ static void stretch_json(const struct report *r, struct json *j, const struct re
 void report_path_json(const struct report *r, struct json *j)
 {
 	_cleanup_(pieces_done) struct pieces x = { 0 };
-	size_t n = pieces_make(r, &x) == 0 ? report_rows_max(r, x.n) : 0;
+	size_t n = pieces_make(r, &x) == 0 ? report_rows_max(r, x.n) : 0, max;
 
 	if (drags_find(r, &x, n) < 0)
 		n = 0;
@@ -360,14 +418,22 @@ void report_path_json(const struct report *r, struct json *j)
 			json_null(j);
 		else
 			json_int(j, k->drag_ns);
+		json_kv_uint(j, "processes", k->run_n);
+		json_kv_uint(j, "longest_of_a_process_ns", k->run_longest_ns);
 		json_end_object(j);
 	}
 	json_end_array(j);
 	json_kv_uint(j, "sum_ns", x.sum_ns);
+	json_kv_uint(j, "left_out_by_filter_ns", x.left_out_ns);
 	json_key(j, "stretches");
 	json_begin_array(j);
-	for (size_t i = 0; i < report_rows_max(r, r->stretch_n); i++)
-		stretch_json(r, j, &r->stretches[i]);
+	max = report_rows_max(r, r->stretch_n);
+	for (size_t i = 0, shown = 0; i < r->stretch_n && shown < max; i++) {
+		if (report_stretch_passes(r, &r->stretches[i])) {
+			stretch_json(r, j, &r->stretches[i]);
+			shown++;
+		}
+	}
 	json_end_array(j);
 	json_end_object(j);
 }

@@ -37,6 +37,26 @@ static bool is_part_of_thread(const struct report *r, const struct replay_class 
 	return false;
 }
 
+static bool is_program(const struct model *m, uint32_t name_id)
+{
+	for (size_t i = 1; i < m->process_n; i++) {
+		if (m->processes[i].comm_id == name_id)
+			return true;
+	}
+	return false;
+}
+
+/* A thread is told by its name alone where that is its program's, or where there is no room for both. */
+static unsigned op_print(const struct page *p, const struct replay_class *c, unsigned columns)
+{
+	const char *name = page_string(p, c->name_id);
+
+	if (c->op_kind == OP_INTERNAL && *name &&
+	    (is_program(p->r->m, c->name_id) || strlen(name) + strlen("goroutine ") > columns))
+		return report_name_print(p->f, name, columns);
+	return page_class_print(p, c->op_kind, c->name_id, columns);
+}
+
 unsigned report_subject_print(const struct page *p, size_t class, unsigned columns)
 {
 	const struct replay_class *c = class < replay_class_n(p->r->replay) ? replay_class(p->r->replay, class) : NULL;
@@ -47,7 +67,7 @@ unsigned report_subject_print(const struct page *p, size_t class, unsigned colum
 		return report_name_print(p->f, "nothing known", columns);
 	switch ((enum replay_class_kind)c->kind) {
 	case REPLAY_CLASS_OP:
-		used = page_class_print(p, c->op_kind, c->name_id, columns);
+		used = op_print(p, c, columns);
 		/* The rest of a thread's time is in ops of their own names. */
 		if (c->op_kind == OP_INTERNAL && is_part_of_thread(p->r, c))
 			used += (unsigned)fprintf(p->f, " itself");
@@ -114,6 +134,10 @@ struct wording report_range(int64_t low_ns, int64_t high_ns)
 
 	while (i < 3 && most < units[i].ns)
 		i++;
+	if (!most) {
+		snprintf(w.text, sizeof(w.text), "0");
+		return w;
+	}
 	snprintf(w.text, sizeof(w.text), "%.*f-%.*f %s", units[i].decimals, (double)low_ns / (double)units[i].ns,
 		 units[i].decimals, (double)high_ns / (double)units[i].ns, units[i].unit);
 	return w;

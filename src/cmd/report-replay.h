@@ -10,7 +10,10 @@ int report_replay_need(struct report *r);
 /* Of what the dump does not tell (enum replay_missing) what the reasons of a grade don't say already. */
 uint32_t report_missing_unsaid(const struct report *r, uint32_t why);
 
-/* "exec cc1plus", "fsync /data/log", "lock mutex futex:..": what a change can be about. */
+/* "cc1plus -c parser.cc", "parser.cc": which run of its program an op belongs to. Columns used, 0: nothing to tell. */
+unsigned report_run_print(const struct page *p, uint32_t op, unsigned columns);
+
+/* "cc1plus", "thread worker", "fsync /data/log", "lock mutex futex:..": what a change can be about. */
 unsigned report_subject_print(const struct page *p, size_t class, unsigned columns);
 /* kind, name and the like of a class, as keys of an object that is open. */
 void report_subject_json(const struct report *r, struct json *j, size_t class);
@@ -25,5 +28,9 @@ enum analyze_where report_stretch_where(const struct report *r, const struct rep
 int report_hints_make(struct report *r);
 int report_machines_make(struct report *r);
 const char *report_machine_word(enum report_machine machine);
+/* What would bring down the p99 of the class that the tail is about: makes r->slow. 0, -errno. */
+int report_slow_make(struct report *r);
+void report_slow_text(const struct page *p, size_t max);
+void report_slow_json(const struct report *r, struct json *j);
 /* So many of them as lines of a page. */
 void report_hints_text(const struct page *p, size_t max);

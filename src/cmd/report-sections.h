@@ -49,6 +49,13 @@ DECLARE_SECTION(below);
 void report_reasons_text(const struct page *p);
 void report_reasons_json(const struct report *r, struct json *j);
 
+/* What the replay tells is of the whole recording; these say which of it was asked for. */
+bool report_is_filtered(const struct report *r);
+bool report_thread_passes(const struct report *r, uint32_t thread);
+bool report_stretch_passes(const struct report *r, const struct replay_stretch *s);
+/* A line that says so, of a section that can't be cut to the filter. */
+void report_unfiltered_print(const struct page *p, const char *what);
+
 /* r->actors, once, with the queues. 0, -ENOMEM. */
 int report_actors_make(struct report *r);
 /* How many of a section's n lines --top leaves. */
@@ -79,6 +86,9 @@ void report_deadlocks_text(const struct page *p);
 uint32_t report_deadlock_n(const struct report *r);
 /* A sentence if threads hang that should not. False: none do, nothing printed. */
 bool report_stuck_verdict_print(const struct page *p);
+bool report_is_parked_goroutine(const struct report *r, const struct model_wait *w);
+/* The tail is about what is done over and over, so that a page has a place for it. */
+bool report_tail_is_of_requests(const struct report *r);
 /* As --events has them. */
 void report_op_json(const struct report *r, struct json *j, uint32_t op);
 void report_wait_json(const struct report *r, struct json *j, uint32_t wait);

@@ -161,11 +161,35 @@ int report_oncpu_make(struct report *r)
 	return e;
 }
 
-static bool filter_is_set(const struct report *r)
+bool report_is_filtered(const struct report *r)
 {
-	const struct report_options *o = r->o;
+	return r->picked.threads;
+}
 
-	return o->pid_n || o->tid_n || o->comm || o->class_n || o->client_n;
+/* Of some ops only no thread is asked for as a whole. */
+bool report_thread_passes(const struct report *r, uint32_t thread)
+{
+	return !report_is_filtered(r) || r->picked.threads[thread];
+}
+
+bool report_stretch_passes(const struct report *r, const struct replay_stretch *s)
+{
+	bool by_op = r->filter.class_n || r->filter.client_n;
+
+	return !report_is_filtered(r) || (s->thread && !by_op ? r->picked.threads[s->thread] : r->picked.ops[s->op]);
+}
+
+void report_unfiltered_print(const struct page *p, const char *what)
+{
+	if (report_is_filtered(p->r))
+		fprintf(p->f, "  %s of the whole recording, whatever the filter\n", what);
+}
+
+static int picked_make(struct report *r)
+{
+	const struct analyze_filter *f = &r->filter;
+
+	return f->pid_n || f->tid_n || f->comm || f->class_n || f->client_n ? analyze_pick(r->m, f, &r->picked) : 0;
 }
 
 /* A page without the idle waits would be empty, or show only crumbs. */
@@ -192,7 +216,7 @@ static bool path_is_asked(struct report *r)
 	analyze_health(r->m, &health);
 	return (r->facts.has_exit_status || !health.open_wait_n) && !report_is_damaged(r) &&
 	       !dump_dropped_events(r->m) && report_replay_need(r) == 0 && r->replay_facts.makespan_ns > 0 &&
-	       !(r->replay_facts.missing & REPLAY_OPEN) && !filter_is_set(r);
+	       !(r->replay_facts.missing & REPLAY_OPEN) && !report_is_filtered(r);
 }
 
 static uint64_t sections_of(struct report *r)
@@ -208,11 +232,12 @@ static uint64_t sections_of(struct report *r)
 		return SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_LIBRARY) | SECTION_BIT(SECTION_SELF) |
 		       SECTION_BIT(SECTION_INCLUSIVE) | SECTION_BIT(SECTION_NEAREST);
 	sections = SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_TAIL) | SECTION_BIT(SECTION_LOCKS) |
-		   SECTION_BIT(SECTION_RESOURCES) | SECTION_BIT(SECTION_WAKERS);
+		   SECTION_BIT(SECTION_RESOURCES) | (r->m->goroutine_n ? 0 : SECTION_BIT(SECTION_WAKERS));
 	if (path_is_asked(r))
 		sections |= SECTION_BIT(SECTION_PATH) | SECTION_BIT(SECTION_WHATIF);
-	/* A dump of the engine has neither threads nor stacks; what waited is an op there. */
-	return sections | (r->m->stack_n > 1 ? SECTION_BIT(SECTION_STACKS) : 0) |
+	/* A dump of the engine has neither threads nor stacks; what waited is an op there. Goroutines that wait for work
+	 * would be most of the stacks and wakers. */
+	return sections | (r->m->stack_n > 1 && !r->m->goroutine_n ? SECTION_BIT(SECTION_STACKS) : 0) |
 	       (r->m->sample_n > 1 ? SECTION_BIT(SECTION_ONCPU) : 0) |
 	       (r->m->thread_n > 1 ? SECTION_BIT(SECTION_OPEN) :
 				     SECTION_BIT(SECTION_CLASSES) | SECTION_BIT(SECTION_OPS));
@@ -220,11 +245,13 @@ static uint64_t sections_of(struct report *r)
 
 int report_tables_make(struct report *r)
 {
-	if (analyze_time_filtered(r->m, &r->filter, &r->time) < 0 ||
+	if (picked_make(r) < 0 || analyze_time_filtered(r->m, &r->filter, &r->time) < 0 ||
 	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &r->filter, &r->kinds) < 0)
 		return -ENOMEM;
 	r->sections = sections_of(r);
-	r->idle_listed = !r->o->everything && nearly_all_is_idle(r);
+	/* Where a path says what it came to, who was parked meanwhile is no news. */
+	r->idle_listed = !r->o->everything && nearly_all_is_idle(r) &&
+			 (r->o->sections || r->o->json || !(r->sections & SECTION_BIT(SECTION_PATH)));
 	for (unsigned i = 0; i < SECTION_MAX; i++) {
 		if (r->sections >> i & 1 && report_section_make(r, (enum report_section)i) < 0)
 			return -ENOMEM;

@@ -3,9 +3,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 
-enum { RESOURCE_LINES = 6, SLOW_LINES = 5, NUMBERS_COLUMNS = 38 };
+enum { RESOURCE_LINES = 6, SLOW_LINES = 5, SPIKES_MAX = 4, SPIKE_MIN = 3, STATES_ON_PAGE = 4, NUMBERS_COLUMNS = 38 };
+
+/* Processes and threads are none: what the slowest of them did is a matter of which it was. */
+bool report_tail_is_of_requests(const struct report *r)
+{
+	const struct analyze_tail *t = &r->tail;
+
+	return r->has_tail && t->op_n && t->kind != OP_EXEC && t->kind != OP_EXEC_PHASE && t->kind != OP_INTERNAL;
+}
 
 /* The class is the one that --class names or, if that is none of such ops, the one with most time. */
 int report_tail_make(struct report *r)
@@ -25,7 +34,10 @@ int report_tail_make(struct report *r)
 			break;
 		}
 	}
-	return r->has_tail ? analyze_tail(r->m, &r->filter, r->classes[at].kind, r->classes[at].class_id, &r->tail) : 0;
+	if (!r->has_tail)
+		return 0;
+	e = analyze_tail(r->m, &r->filter, r->classes[at].kind, r->classes[at].class_id, &r->tail);
+	return e == 0 && report_tail_is_of_requests(r) ? report_slow_make(r) : e;
 }
 
 static uint64_t mean(uint64_t sum, const struct analyze_tail_group *g)
@@ -39,13 +51,13 @@ static void row_print(const struct page *p, uint64_t median_ns, uint64_t slow_ns
 		page_signed_time((int64_t)slow_ns - (int64_t)median_ns).text);
 }
 
-static void states_print(const struct page *p, const struct analyze_tail *t)
+static void states_print(const struct page *p, const struct analyze_tail *t, unsigned max)
 {
 	bool done[WHERE_MAX] = { false };
 
 	row_print(p, mean(t->median.total_ns, &t->median), mean(t->slow.total_ns, &t->slow));
 	fputs("all\n", p->f);
-	for (unsigned k = 0; k < WHERE_MAX; k++) {
+	for (unsigned k = 0; k < max; k++) {
 		int64_t best = INT64_MIN;
 		unsigned at = WHERE_MAX;
 
@@ -64,11 +76,65 @@ static void states_print(const struct page *p, const struct analyze_tail *t)
 		done[at] = true;
 		row_print(p, mean(t->median.ns[at], &t->median), mean(t->slow.ns[at], &t->slow));
 		fprintf(p->f, "%s\n", at == WHERE_UNKNOWN && t->slow.child_ns + t->median.child_ns ? "self" :
-			analyze_where_name((enum analyze_where)at));
+			at == WHERE_WORK ? "work of others" : analyze_where_name((enum analyze_where)at));
 	}
 	if (t->slow.child_ns || t->median.child_ns) {
 		row_print(p, mean(t->median.child_ns, &t->median), mean(t->slow.child_ns, &t->slow));
 		fputs("ops below\n", p->f);
+	}
+}
+
+/* By how much more slow ops waited for all things of one kind, and how many those are. */
+static int64_t kind_more_ns(const struct analyze_tail *t, const struct analyze_tail_resource *of, size_t *ret_n,
+			    uint64_t *ret_median_ns, uint64_t *ret_slow_ns)
+{
+	uint64_t median_ns = 0, slow_ns = 0;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < t->resource_n; i++) {
+		const struct analyze_tail_resource *x = &t->resources[i];
+
+		if (x->reason != of->reason || x->kind_id != of->kind_id)
+			continue;
+		median_ns += x->median_ns;
+		slow_ns += x->slow_ns;
+		++*ret_n;
+	}
+	*ret_median_ns = mean(median_ns, &t->median);
+	*ret_slow_ns = mean(slow_ns, &t->slow);
+	return (int64_t)*ret_slow_ns - (int64_t)*ret_median_ns;
+}
+
+/* On a page where no one thing is most of its kind, the kind as a whole: locks of a thousand rows. */
+static void kinds_print(const struct page *p, const struct analyze_tail *t, size_t max)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < t->resource_n && shown < max; i++) {
+		const struct analyze_tail_resource *x = &t->resources[i];
+		uint64_t median_ns, slow_ns, own_median_ns = mean(x->median_ns, &t->median),
+					 own_slow_ns = mean(x->slow_ns, &t->slow);
+		size_t n, before = 0;
+		int64_t more_ns = kind_more_ns(t, x, &n, &median_ns, &slow_ns);
+
+		while (before < i && (t->resources[before].reason != x->reason ||
+				      t->resources[before].kind_id != x->kind_id))
+			before++;
+		if (before < i || more_ns <= 0)
+			continue;
+		if (own_slow_ns > own_median_ns && (int64_t)(own_slow_ns - own_median_ns) * 2 >= more_ns) {
+			row_print(p, own_median_ns, own_slow_ns);
+			fputs("  ", p->f);
+			report_awaited_print(p->r, p->f, x->reason, x->kind_id, x->name_id,
+					     p->columns - NUMBERS_COLUMNS - 5);
+			fputc('\n', p->f);
+		} else {
+			row_print(p, median_ns, slow_ns);
+			fprintf(p->f, "  %-7s ", wait_reason_name(x->reason));
+			report_name_print(p->f, page_string(p, x->kind_id), 24);
+			fprintf(p->f, ", %s\n", wording_counted(n, "of them", "of them").text);
+		}
+		shown++;
 	}
 }
 
@@ -87,6 +153,27 @@ static void resources_print(const struct page *p, const struct analyze_tail *t, 
 	}
 }
 
+/* "spikes: 14 in 80.0 ms at 3.21 s, 9 in 75.0 ms at 13.2 s, 4 elsewhere" */
+static void spikes_print(const struct page *p, const struct analyze_tail *t, size_t max)
+{
+	size_t told = 0, left = t->slow.n;
+
+	/* A few that met by chance are none. */
+	for (size_t i = 0; i < t->spike_n && told < max; i++) {
+		const struct analyze_tail_spike *s = &t->spikes[i];
+
+		if (s->n < SPIKE_MIN || s->n * 10 < t->slow.n)
+			break;
+		fprintf(p->f, "%s%s in %s at %s", told++ ? ", " : "  spikes: ", wording_count(s->n).text,
+			page_time((uint64_t)(s->to_ns - s->from_ns)).text, page_time((uint64_t)s->from_ns).text);
+		left -= s->n;
+	}
+	if (told && left)
+		fprintf(p->f, ", %s elsewhere", wording_count(left).text);
+	if (told)
+		fputc('\n', p->f);
+}
+
 static void slow_print(const struct page *p, const struct analyze_tail *t, size_t max)
 {
 	size_t shown = page_lines_shown(t->slow.n, max);
@@ -98,7 +185,8 @@ static void slow_print(const struct page *p, const struct analyze_tail *t, size_
 		fprintf(p->f, "%sop %" PRIu64 " at %s (%s)", i ? ", " : "", o->id,
 			page_time((uint64_t)o->start_ns).text, page_time((uint64_t)(o->end_ns - o->start_ns)).text);
 	}
-	fprintf(p->f, "%s   wcbpf explain OP\n", t->slow.n > shown ? ", .." : "");
+	fprintf(p->f, "%s   wcbpf explain %" PRIu64 "\n", t->slow.n > shown ? ", .." : "",
+		t->slow.n ? p->r->m->ops[t->slow_ops[0]].id : 0);
 }
 
 void report_tail_text(const struct page *p)
@@ -108,17 +196,21 @@ void report_tail_text(const struct page *p)
 
 	if (!p->r->has_tail || !t->op_n)
 		return;
-	/* Of a build the path says more than its slowest compiler. */
-	if (short_page && t->kind == OP_EXEC && p->r->sections & SECTION_BIT(SECTION_PATH))
+	if (short_page && !report_tail_is_of_requests(p->r))
 		return;
 	page_title(p, "      median     slowest   difference  Slow ops");
 	fputs("  of ", p->f);
 	page_class_print(p, t->kind, t->class_id, 40);
 	fprintf(p->f, ", %s ops: p50 %s, p99 %s\n", wording_count(t->op_n).text, page_time(t->median_ns).text,
 		page_time(t->p99_ns).text);
-	states_print(p, t);
-	resources_print(p, t, short_page ? 2 : RESOURCE_LINES);
+	states_print(p, t, short_page ? STATES_ON_PAGE : WHERE_MAX);
+	if (short_page)
+		kinds_print(p, t, 2);
+	else
+		resources_print(p, t, RESOURCE_LINES);
+	spikes_print(p, t, short_page ? 3 : SPIKES_MAX);
 	slow_print(p, t, short_page ? 1 : SLOW_LINES);
+	report_slow_text(p, short_page ? 2 : SIZE_MAX);
 }
 
 static void group_json(struct json *j, const char *key, const struct analyze_tail_group *g)
@@ -168,5 +260,17 @@ void report_tail_json(const struct report *r, struct json *j)
 	for (size_t i = 0; i < t->slow.n; i++)
 		json_uint(j, r->m->ops[t->slow_ops[i]].id);
 	json_end_array(j);
+	json_key(j, "spikes");
+	json_begin_array(j);
+	for (size_t i = 0; i < t->spike_n; i++) {
+		json_begin_object(j);
+		json_kv_int(j, "from_ns", t->spikes[i].from_ns);
+		json_kv_int(j, "to_ns", t->spikes[i].to_ns);
+		json_kv_uint(j, "ops", t->spikes[i].n);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_key(j, "p99_would_be");
+	report_slow_json(r, j);
 	json_end_object(j);
 }

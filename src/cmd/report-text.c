@@ -12,7 +12,7 @@
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
-enum { PAGE_LINES = 40 };
+enum { PAGE_LINES = 40, GROWTH_MAX = 4 };
 
 struct block {
 	enum report_section section;
@@ -55,11 +55,21 @@ static const struct {
 	size_t line_min, lines;
 } plan[] = {
 	{ SECTION_PATH, 3, 6 },	    { SECTION_WHATIF, 2, 4 }, { SECTION_OPEN, 1, 5 },	{ SECTION_WALL, 0, 0 },
-	{ SECTION_TAIL, 1, 1 },	    { SECTION_LOCKS, 1, 2 },  { SECTION_RESOURCES, 1, 4 }, { SECTION_CLASSES, 2, 4 },
+	{ SECTION_TAIL, 1, 1 },	    { SECTION_LOCKS, 1, 3 },  { SECTION_RESOURCES, 1, 4 }, { SECTION_CLASSES, 2, 4 },
 	{ SECTION_ONCPU, 1, 3 },    { SECTION_STACKS, 1, 3 }, { SECTION_WAKERS, 1, 3 }, { SECTION_OPS, 1, 3 },
 	{ SECTION_LIBRARY, 2, 4 },  { SECTION_SELF, 2, 7 },   { SECTION_INCLUSIVE, 2, 6 }, { SECTION_NEAREST, 2, 6 },
 };
 enum { PLAN_N = sizeof(plan) / sizeof(plan[0]) };
+
+/* Where locks take much of the time that something was to be done in, they come before the slowest ops. */
+static size_t place_of(const struct report *r, size_t i)
+{
+	const struct analyze_states *s = &r->states;
+
+	if (s->ns[WHERE_LOCK] * 5 < s->total_ns - s->ns[WHERE_IDLE] - s->ns[WHERE_CHILD])
+		return i;
+	return plan[i].section == SECTION_TAIL ? i + 1 : plan[i].section == SECTION_LOCKS ? i - 1 : i;
+}
 
 /* In this order they are read: what it comes to, then from the whole to the detail. */
 static const enum report_section order[] = {
@@ -105,21 +115,43 @@ static int blocks_fit(struct page *p, struct block *blocks, size_t n, size_t roo
 	return 0;
 }
 
+/* Lines that are left over go to the tables that can use them, a few each. 0, -ENOMEM. */
+static int blocks_grow(struct page *p, struct block *blocks, size_t n, size_t room)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		used += blocks[i].line_n;
+	for (size_t i = 0; i < n && used < room; i++) {
+		struct block *b = &blocks[i];
+		size_t before = b->line_n, more = room - used < GROWTH_MAX ? room - used : GROWTH_MAX;
+
+		if (!before || b->section == SECTION_TAIL || b->section == SECTION_LOCKS || b->section == SECTION_WALL)
+			continue;
+		p->lines[b->section] += more;
+		if (block_print(p, b) < 0)
+			return -ENOMEM;
+		used += b->line_n - before;
+	}
+	return 0;
+}
+
 static int blocks_print(struct page *p, struct block *blocks, size_t room)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < PLAN_N; i++) {
-		enum report_section section = plan[i].section;
+		size_t at = place_of(p->r, i);
+		enum report_section section = plan[at].section;
 
 		if (!(p->r->sections >> section & 1))
 			continue;
-		p->lines[section] = plan[i].lines;
-		blocks[n] = (struct block){ .section = section, .line_min = plan[i].line_min };
+		p->lines[section] = plan[at].lines;
+		blocks[n] = (struct block){ .section = section, .line_min = plan[at].line_min };
 		if (block_print(p, &blocks[n++]) < 0)
 			return -ENOMEM;
 	}
-	if (blocks_fit(p, blocks, n, room) < 0)
+	if (blocks_fit(p, blocks, n, room) < 0 || blocks_grow(p, blocks, n, room) < 0)
 		return -ENOMEM;
 	for (size_t s = 0; s < ORDER_N; s++) {
 		for (size_t i = 0; i < n; i++) {

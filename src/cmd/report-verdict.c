@@ -5,15 +5,18 @@
  * and the largest single thing in that.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
-enum { NAME_COLUMNS = 44, REST_MAX = 4 };
+enum { NAME_COLUMNS = 44, REST_MAX = 4, INDENT = 9 };
 
 /* Shares of less than this are not "mostly". */
 #define MOSTLY 0.5
+/* A thread that is at it for less of the time has time left. */
+#define BUSY 0.5
 
 static uint64_t busy_ns(const struct analyze_states *s)
 {
@@ -152,18 +155,17 @@ static bool path_verdict_print(const struct page *p)
 	if (!sum_ns)
 		return false;
 	work_ns = shares[WHERE_RUNNING].ns;
-	fprintf(p->f, "%.0f%% of the critical path is ", 100.0 * (double)shares[most].ns / (double)sum_ns);
-	/* Whose it is, if it is nearly all one's. */
-	if (shares[most].class_ns * 10 >= shares[most].ns * 9) {
-		report_subject_print(p, shares[most].class, NAME_COLUMNS);
-		fprintf(p->f, " %s", path_word(p, most));
-	} else {
-		fprintf(p->f, "%s, %s of it ", path_word(p, most), page_time(shares[most].class_ns).text);
-		report_subject_print(p, shares[most].class, NAME_COLUMNS);
-	}
+	fprintf(p->f, "%s %s: %.0f%% of the critical path, ",
+		(double)shares[most].ns > MOSTLY * (double)sum_ns ? "Mostly" : "Most of it", path_word(p, most),
+		100.0 * (double)shares[most].ns / (double)sum_ns);
+	if (shares[most].class_ns * 100 >= shares[most].ns * 99)
+		fputs("all", p->f);
+	else
+		fprintf(p->f, "%s", page_time(shares[most].class_ns).text);
+	fputs(" of it ", p->f);
+	report_subject_print(p, shares[most].class, NAME_COLUMNS);
 	if (sum_ns - work_ns > sum_ns / 100) {
-		fprintf(p->f, ".\n         %s of %s is no work", page_time(sum_ns - work_ns).text,
-			page_time(sum_ns).text);
+		fprintf(p->f, ".\n%s of %s is no work", page_time(sum_ns - work_ns).text, page_time(sum_ns).text);
 		rest_print(p, shares);
 	}
 	fputs(".\n", p->f);
@@ -195,39 +197,81 @@ static void profile_verdict_print(const struct page *p)
 	fprintf(p->f, ": %.0f%%.\n", 100.0 * (double)function->cpu_ns / (double)libraries->all_cpu_ns);
 }
 
-void report_verdict_print(const struct page *p)
+/* ---- of a server ---- */
+
+/* The thread that was on the CPU or ready for the largest part of what was recorded. Thread index, 0: none. */
+static uint32_t busiest_find(const struct report *r, double *ret_share)
+{
+	uint64_t most_ns = 0;
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < r->m->thread_n; i++) {
+		const struct model_thread *t = &r->m->threads[i];
+
+		if (!t->goid && t->has_totals && t->oncpu_ns + t->runnable_ns > most_ns &&
+		    report_thread_passes(r, i)) {
+			most_ns = t->oncpu_ns + t->runnable_ns;
+			found = i;
+		}
+	}
+	*ret_share = r->m->end_ns > 0 ? (double)most_ns / (double)r->m->end_ns : 0;
+	return found;
+}
+
+/* One thread that has no time left is a limit, however many others wait for work. */
+static void busiest_print(const struct page *p)
+{
+	double share, whole = (double)p->r->m->end_ns;
+	uint32_t thread = busiest_find(p->r, &share);
+	const struct model_thread *t = &p->r->m->threads[thread];
+
+	if (!thread || share < BUSY || p->r->states.of_ops)
+		return;
+	fputs(" Busiest is ", p->f);
+	page_thread_print(p, thread);
+	fprintf(p->f, ": %.0f%% of the time on the CPU, %.0f%% ready without one.",
+		100.0 * (double)t->oncpu_ns / whole, 100.0 * (double)t->runnable_ns / whole);
+}
+
+static void states_verdict_print(const struct page *p)
 {
 	const struct analyze_states *s = &p->r->states;
 	uint64_t busy = busy_ns(s);
 	unsigned most = most_of(s);
-	double share;
+	double share = busy ? (double)s->ns[most] / (double)busy : 0;
 
-	fprintf(p->f, "\n%sVERDICT%s  ", p->bold, p->plain);
-	if (!s->total_ns) {
-		fputs("Nothing was recorded.\n", p->f);
-		return;
-	}
-	if (p->r->profile) {
-		profile_verdict_print(p);
-		return;
-	}
-	if (report_stuck_verdict_print(p) || path_verdict_print(p))
-		return;
 	if (busy < s->total_ns / 20) {
 		fprintf(p->f, "Mostly idle: %.1f%% of %s thread-s had nothing to do, by design.",
 			100.0 * (double)(s->total_ns - busy) / (double)s->total_ns, page_seconds(s->total_ns).text);
 		if (busy)
-			fprintf(p->f, " Of the other %s s %.0f%% were %s.", page_seconds(busy).text,
-				100.0 * (double)s->ns[most] / (double)busy, clause_of(s, most));
-		fputc('\n', p->f);
-		return;
+			fprintf(p->f, " Of the other %s s %.0f%% were %s.", page_seconds(busy).text, 100 * share,
+				clause_of(s, most));
+	} else {
+		fprintf(p->f, "%s %s: %.0f%% of %s %s", share > MOSTLY ? "Mostly" : "Most of it", clause_of(s, most),
+			100 * share, page_seconds(busy).text, s->of_ops ? "op-s" : "thread-s");
+		if (busy < s->total_ns)
+			fputs(" that were not idle by design", p->f);
+		if (most > WHERE_RUNNABLE)
+			largest_print(p, most);
+		fputc('.', p->f);
 	}
-	share = (double)s->ns[most] / (double)busy;
-	fprintf(p->f, "%s %s: %.0f%% of %s %s", share > MOSTLY ? "Mostly" : "Most of it", clause_of(s, most),
-		100 * share, page_seconds(busy).text, s->of_ops ? "op-s" : "thread-s");
-	if (busy < s->total_ns)
-		fputs(" that were not idle by design", p->f);
-	if (most > WHERE_RUNNABLE)
-		largest_print(p, most);
-	fputs(".\n", p->f);
+	busiest_print(p);
+	fputc('\n', p->f);
+}
+
+static void sentences_print(const struct page *p, const void *arg)
+{
+	(void)arg;
+	if (!p->r->states.total_ns)
+		fputs("Nothing was recorded.\n", p->f);
+	else if (p->r->profile)
+		profile_verdict_print(p);
+	else if (!report_stuck_verdict_print(p) && !path_verdict_print(p))
+		states_verdict_print(p);
+}
+
+void report_verdict_print(const struct page *p)
+{
+	fprintf(p->f, "\n%sVERDICT%s  ", p->bold, p->plain);
+	page_wrapped(p, INDENT, sentences_print, NULL);
 }

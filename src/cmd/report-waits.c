@@ -180,9 +180,24 @@ void report_reasons_text(const struct page *p)
 	}
 }
 
+/* On a page all places where threads are parked are one: their addresses tell nobody anything. */
+static bool is_parking(const struct report *r, const struct analyze_entry *e)
+{
+	static const char *const prefixes[] = { "futex:", "condvar:", "chan:" };
+	const char *name = strtab_str(r->m->strings, e->name_id);
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		found |= strncmp(name, prefixes[i], strlen(prefixes[i])) == 0;
+	return found && e->idle && !r->o->sections && !r->o->everything;
+}
+
 static void resource_label(const struct report *r, const struct analyze_entry *e, unsigned columns, FILE *f)
 {
-	report_awaited_print(r, f, e->reason, e->kind_id, e->name_id, columns);
+	if (is_parking(r, e))
+		fprintf(f, "%-7s %s", wait_reason_name(e->reason), strtab_str(r->m->strings, e->kind_id));
+	else
+		report_awaited_print(r, f, e->reason, e->kind_id, e->name_id, columns);
 }
 
 static void name_label(const struct report *r, const struct analyze_entry *e, unsigned columns, FILE *f)
@@ -192,13 +207,37 @@ static void name_label(const struct report *r, const struct analyze_entry *e, un
 
 static void stack_label(const struct report *r, const struct analyze_entry *e, unsigned columns, FILE *f)
 {
-	report_stack_print(f, r, e->stack_k, e->stack_u, columns);
+	/* A page says what the program called; how libc waits says a section of its own. */
+	if (r->o->sections || r->o->everything)
+		report_stack_print(f, r, e->stack_k, e->stack_u, columns);
+	else
+		report_caller_print(f, r, e->stack_k, e->stack_u, columns);
+}
+
+/* Where goroutines wait for work: of no use on a page. */
+static bool is_of_goroutines(const struct report *r, const struct analyze_entry *e)
+{
+	const char *kind = strtab_str(r->m->strings, e->kind_id);
+
+	return strcmp(kind, "chan_receive") == 0 || strcmp(kind, "chan_select") == 0 ||
+	       strncmp(strtab_str(r->m->strings, e->name_id), "netpoll:", 8) == 0;
 }
 
 void report_resources_text(const struct page *p)
 {
-	table_print(p, SECTION_RESOURCES, &p->r->resources, &p->r->idle_resources, resource_label,
-		    "Waits by resource", "reason, kind, name");
+	const struct report *r = p->r;
+	_cleanup_(freep) struct analyze_entry *entries = calloc(r->resources.n + 1, sizeof(*entries));
+	bool all = r->o->sections || r->o->everything || !r->m->goroutine_n;
+	struct analyze_table shown = { .entries = entries };
+
+	if (!entries)
+		return;
+	for (size_t i = 0; i < r->resources.n; i++) {
+		if (all || !is_of_goroutines(r, &r->resources.entries[i]))
+			entries[shown.n++] = r->resources.entries[i];
+	}
+	table_print(p, SECTION_RESOURCES, &shown, &r->idle_resources, resource_label, "Waits by resource",
+		    "reason, kind, name");
 }
 
 void report_wakers_text(const struct page *p)

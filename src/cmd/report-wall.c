@@ -58,6 +58,19 @@ static void order_make(const struct analyze_states *s, unsigned order[WHERE_MAX]
 	}
 }
 
+/* What would be 0.0% is no line of a page, nor is 1% where the path has been told. */
+static bool is_shown(const struct page *p, enum analyze_where w)
+{
+	const struct analyze_states *s = &p->r->states;
+
+	if (w == WHERE_RUNNING && !s->of_ops)
+		return true;
+	if (p->r->o->sections || p->r->o->everything)
+		return s->ns[w];
+	/* Beside a path they are an aside. */
+	return s->ns[w] * (p->r->sections & SECTION_BIT(SECTION_PATH) ? 100 : 2000) >= s->total_ns && s->ns[w];
+}
+
 void report_wall_text(const struct page *p)
 {
 	const struct analyze_states *s = &p->r->states;
@@ -74,7 +87,7 @@ void report_wall_text(const struct page *p)
 	fputc('\n', p->f);
 	order_make(s, order);
 	for (unsigned i = 0; i < WHERE_MAX; i++) {
-		if (s->ns[order[i]] || (order[i] == WHERE_RUNNING && !s->of_ops))
+		if (is_shown(p, order[i]))
 			state_print(p, order[i]);
 	}
 	if (s->gap_ns)

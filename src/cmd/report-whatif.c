@@ -24,6 +24,38 @@ static int saving_compare(const void *a, const void *b)
 	return x->class < y->class ? -1 : x->class > y->class;
 }
 
+/* Of one name, and the same whatever is asked: a program, its only thread and that thread's op are one to a reader. */
+static bool are_twins(const struct report *r, const struct replay_saving *x, const struct replay_saving *y)
+{
+	const struct replay_class *c = replay_class(r->replay, x->class), *d = replay_class(r->replay, y->class);
+
+	if (c->name_id != d->name_id || x->what != y->what || c->kind == d->kind ||
+	    c->kind == REPLAY_CLASS_RESOURCE || c->kind == REPLAY_CLASS_LOCK || d->kind == REPLAY_CLASS_RESOURCE ||
+	    d->kind == REPLAY_CLASS_LOCK)
+		return false;
+	for (size_t i = 0; i < REPLAY_FACTOR_N; i++) {
+		if (x->at[i].best_ns != y->at[i].best_ns)
+			return false;
+	}
+	return true;
+}
+
+/* They come sorted by what they save, so twins are near each other. */
+static void twins_drop(struct report *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->saving_n; i++) {
+		bool told = false;
+
+		for (size_t k = kept; k-- > 0 && !told && rank_ns(&r->savings[k]) == rank_ns(&r->savings[i]);)
+			told = are_twins(r, &r->savings[k], &r->savings[i]);
+		if (!told)
+			r->savings[kept++] = r->savings[i];
+	}
+	r->saving_n = kept;
+}
+
 /* Functions are simulated apart: so many call each other that they would leave no turn to anything else. */
 static int savings_make(struct report *r, size_t e2_top)
 {
@@ -48,6 +80,7 @@ static int savings_make(struct report *r, size_t e2_top)
 		memcpy(r->savings + other_n, of_functions, function_n * sizeof(*of_functions));
 	if (r->saving_n)
 		qsort(r->savings, r->saving_n, sizeof(*r->savings), saving_compare);
+	twins_drop(r);
 	return 0;
 }
 
@@ -129,6 +162,7 @@ void report_whatif_text(const struct page *p)
 		return;
 	page_title(p, "      x 0     x 0.5     x 0.9  range at 0.5   grade shift  What if");
 	fputs("  saves; ~ not simulated; > what is the path then\n", p->f);
+	report_unfiltered_print(p, "savings are");
 	for (size_t i = 0; i < r->saving_n; i++)
 		n += !is_repeated(r, &r->savings[i]);
 	shown = page_lines_shown(n, max);

@@ -14,7 +14,7 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-enum { COLUMNS_DEFAULT = 110, SUMMARY_ROWS = 20 };
+enum { COLUMNS_DEFAULT = 100, SUMMARY_ROWS = 20 };
 
 /* 0 if the pager took it, else it has to be printed here. */
 static int page_through_pager(const char *text)

@@ -64,6 +64,13 @@ struct report_hint {
 	struct replay_outcome outcome;
 };
 
+/* A change that brings the slowest hundredth down. */
+struct report_slow {
+	uint32_t class; /* of the replay's; of NO_RUNQUEUE none */
+	uint8_t what;	/* enum replay_change_what */
+	int64_t ns[2];	/* p99 then, by recorded order and by simulation */
+};
+
 /* Changes of the machine, not of the program. */
 enum report_machine { REPORT_MORE_CPUS, REPORT_NO_QUEUE, REPORT_MACHINES };
 
@@ -86,6 +93,7 @@ struct report {
 	struct dump_facts facts;
 	struct dump_problem problem;
 	struct analyze_filter filter; /* idle waits too */
+	struct analyze_picked picked; /* what passes it; its arrays are NULL where everything does */
 	int64_t whole_ns; /* the recording's length before --time cut it */
 	uint64_t sections;
 	uint64_t made;	  /* SECTION_BIT()s of those whose tables are there */
@@ -120,6 +128,8 @@ struct report {
 	size_t dead_n;
 	bool has_tail;
 	struct analyze_tail tail;
+	struct report_slow *slow; /* of the tail's class, what helps most first */
+	size_t slow_n;
 	struct analyze_child *children;
 	size_t child_n;
 	struct analyze_client *clients;
@@ -136,7 +146,7 @@ struct report {
 	struct replay_outcome machines[REPORT_MACHINES];
 	struct replay_lock *locks;
 	size_t lock_n;
-	uint32_t *lock_waits; /* by string: the longest wait for what has that name */
+	uint32_t *lock_waits, *lock_waits_before; /* by string the last wait for it, by wait the one before */
 	struct report_edge *edges; /* who waits for whom, most time first */
 	size_t edge_n;
 	struct analyze_knots knots;

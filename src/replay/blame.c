@@ -259,7 +259,7 @@ static int by_ns(const void *a, const void *b)
 	return x->kind_id < y->kind_id ? -1 : x->kind_id > y->kind_id;
 }
 
-int replay_blames(const struct replay *r, struct replay_blame **ret, size_t *ret_n)
+int replay_blames_of(const struct replay *r, const bool *waits, struct replay_blame **ret, size_t *ret_n)
 {
 	_cleanup_(matrix_done) struct matrix x = { 0 };
 	_cleanup_(freep) struct replay_piece *pieces = NULL;
@@ -271,7 +271,7 @@ int replay_blames(const struct replay *r, struct replay_blame **ret, size_t *ret
 	for (size_t i = 1; i < r->m->wait_n; i++) {
 		size_t n = 0;
 
-		if (r->m->waits[i].blocked_ns <= 0)
+		if (r->m->waits[i].blocked_ns <= 0 || (waits && !waits[i]))
 			continue;
 		if (blamer_split(&b, (uint32_t)i, &pieces, &n, &cap) < 0 || wait_book(&x, r, (uint32_t)i, pieces, n) < 0)
 			return -ENOMEM;
@@ -281,4 +281,9 @@ int replay_blames(const struct replay *r, struct replay_blame **ret, size_t *ret
 	*ret = TAKE_PTR(x.v);
 	*ret_n = x.n;
 	return 0;
+}
+
+int replay_blames(const struct replay *r, struct replay_blame **ret, size_t *ret_n)
+{
+	return replay_blames_of(r, NULL, ret, ret_n);
 }

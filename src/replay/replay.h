@@ -245,6 +245,8 @@ struct replay_blame {
 };
 /* Most time first, malloc'd. Sums to all blocked time of the waits replayed. 0, -ENOMEM. */
 int replay_blames(const struct replay *r, struct replay_blame **ret, size_t *ret_n);
+/* The same of some waits, by index; NULL: of all. */
+int replay_blames_of(const struct replay *r, const bool *waits, struct replay_blame **ret, size_t *ret_n);
 
 /* Blame of one wait: who held it up, piece by piece in time order, malloc'd. 0, -ENOMEM. */
 struct replay_piece {

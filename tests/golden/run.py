@@ -11,6 +11,7 @@ import difflib
 import json
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINES_MAX = 40
+COLUMNS_MAX = 100
 
 
 def parse(path):
@@ -54,6 +56,10 @@ def check_case(wcbpf, case):
     more = {'--all', '--section', '--top', '--json', '--events', '-h'}
     if case['args'][0] == 'report' and not set(case['args']) & more and r.stdout.count(b'\n') > LINES_MAX:
         problems.append('%d lines: more than a page' % r.stdout.count(b'\n'))
+    if case['args'][0] == 'report' and not {'--json', '--events', '-h'} & set(case['args']):
+        for line in r.stdout.decode('utf-8', 'replace').split('\n'):
+            if len(line) > COLUMNS_MAX:
+                problems.append('%d columns: %s' % (len(line), line))
     return problems
 
 
@@ -163,6 +169,61 @@ def check_json_sections(wcbpf):
     return problems
 
 
+def worded(ns):
+    """A time as pages write it."""
+    sign, ns = ('-', -ns) if ns < 0 else ('', ns)
+    s = ns / 1e9
+    if ns == 0:
+        return '0'
+    if ns < 1000:
+        return sign + '%d ns' % ns
+    if ns < 10**6:
+        return sign + '%.1f us' % (ns / 1e3)
+    if ns < 10**9:
+        return sign + '%.1f ms' % (ns / 1e6)
+    return sign + ('%.2f s' % s if s < 10 else '%.1f s' % s)
+
+
+def integers(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [n for v in value for n in integers(v)]
+    return [value] if isinstance(value, int) and not isinstance(value, bool) else []
+
+
+# What a page works out of the numbers that JSON has: means of a group, differences, sums of a column.
+DERIVED = {'tail', 'chains', 'health', 'cpu', 'graph'}
+TIME = re.compile(r'(?<![\w.])-?\d+(?:\.\d+)? (?:ns|us|ms|s)\b')
+
+
+def check_same_numbers(wcbpf, dump):
+    """Each time in the text of a section is, to the letter, one that its JSON has."""
+    problems = []
+    names = run(wcbpf, ['report', '--section', 'nosuch']).stderr.decode().split('there are ')[1].split(' and all')[0]
+    for name in names.strip(' ,').split(', '):
+        args = ['report', '--section', name, dump] + (['--below', 'work|main|query'] if name == 'below' else [])
+        text = run(wcbpf, args).stdout.decode('utf-8', 'replace')
+        doc = json.loads(run(wcbpf, args + ['--json']).stdout.decode('utf-8'))
+        if name not in doc:
+            problems.append('%s: no such key' % name)
+            continue
+        known = {worded(n) for n in integers(doc[name])} | {worded(n) for n in integers(doc['wall'] if 'wall' in doc else [])}
+        known |= {worded(n) for n in (doc['duration_ns'],)}
+        if name == 'reasons':
+            for reason in {x['reason'] for x in doc[name]}:
+                known.add(worded(sum(x['blocked_ns'] or x['runnable_ns'] for x in doc[name] if x['reason'] == reason)))
+        body = text.split('\n\n', 1)[1] if '\n\n' in text else ''
+        body = '\n'.join(line for line in body.split('\n') if not re.match(r'Hidden as|\* marks', line))
+        found = TIME.findall(body)
+        unknown = [t for t in found if t not in known]
+        if name in DERIVED:
+            unknown = unknown if found and len(unknown) == len(found) else []
+        if unknown:
+            problems.append('%s: in the text only: %s' % (name, ', '.join(unknown[:5])))
+    return problems
+
+
 def check_json_verbs(wcbpf):
     """diff, explain and whatif: the numbers of diff.golden, explain.golden and path_whatif.golden."""
     problems = []
@@ -261,6 +322,8 @@ def main():
     tests.append(('json', lambda: check_json(wcbpf)))
     tests.append(('json of samples', lambda: check_json_sampled(wcbpf)))
     tests.append(('json of each section', lambda: check_json_sections(wcbpf)))
+    for dump in ('app.ndjson', 'path.ndjson', 'calls.ndjson', 'stuck.ndjson', 'engine.ndjson', 'sampled.ndjson'):
+        tests.append(('text and json of ' + dump, lambda d=dump: check_same_numbers(wcbpf, d)))
     tests.append(('json of the other verbs', lambda: check_json_verbs(wcbpf)))
     tests.append(('spoilt dumps', lambda: check_spoilt(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),

@@ -176,6 +176,42 @@ Test(tail, of_two_hundred_the_slowest_two)
 	model_free(m);
 }
 
+/* 1000 ops of 1 ms, one every 10 ms; 6 of 30 ms that begin at 2 s, 4 at 7 s, 1 at 5 s: the eleven slowest of 1011. */
+Test(tail, spikes_are_slow_ops_that_come_together)
+{
+	static const struct {
+		int64_t at_ms;
+		int n;
+	} bursts[] = { { 2000, 6 }, { 5000, 1 }, { 7000, 4 } };
+	struct analyze_tail x;
+	struct model *m;
+	uint32_t i;
+
+	cr_assert(model_new(&m) == 0);
+	m->end_ns = 10000000000;
+	for (int64_t k = 0; k < 1000; k++) {
+		cr_assert(model_op_add(m, &i) == 0);
+		m->ops[i] = (struct model_op){ .id = i, .kind = OP_CALL, .start_ns = k * 10000000,
+					       .end_ns = k * 10000000 + 1000000 };
+	}
+	for (size_t b = 0; b < sizeof(bursts) / sizeof(bursts[0]); b++) {
+		for (int k = 0; k < bursts[b].n; k++) {
+			int64_t start_ns = (bursts[b].at_ms + 5 * k) * 1000000;
+
+			cr_assert(model_op_add(m, &i) == 0);
+			m->ops[i] = (struct model_op){ .id = i, .kind = OP_CALL, .start_ns = start_ns,
+						       .end_ns = start_ns + 30000000 };
+		}
+	}
+	cr_assert(analyze_tail(m, NULL, OP_CALL, 0, &x) == 0);
+	cr_assert(x.slow.n == 11 && x.spike_n == 3);
+	cr_expect(x.spikes[0].n == 6 && x.spikes[0].from_ns == 2000000000 && x.spikes[0].to_ns == 2055000000);
+	cr_expect(x.spikes[1].n == 4 && x.spikes[1].from_ns == 7000000000 && x.spikes[1].to_ns == 7045000000);
+	cr_expect(x.spikes[2].n == 1 && x.spikes[2].from_ns == 5000000000);
+	analyze_tail_done(&x);
+	model_free(m);
+}
+
 /* ns of a parent's life in which one of its children of the class runs. */
 static void child_check(const struct rig *r, const struct analyze_child *c)
 {

@@ -67,6 +67,35 @@ Test(tables, blame_is_split_over_holders)
 	rig_stop(&x);
 }
 
+Test(tables, blame_of_some_waits)
+{
+	struct world w = turns_world();
+	struct replay_blame *v;
+	struct rig x;
+	bool *waits;
+	size_t n;
+
+	rig_start(&x, &w);
+	waits = calloc(x.m->wait_n, sizeof(*waits));
+	cr_assert(waits && replay_blames_of(x.r, waits, &v, &n) == 0 && n == 0);
+	free(v);
+	for (uint32_t i = 1; i < x.m->wait_n; i++) {
+		uint64_t sum_ns = 0;
+
+		waits[i - 1] = false;
+		waits[i] = true;
+		cr_assert(replay_blames_of(x.r, waits, &v, &n) == 0);
+		for (size_t k = 0; k < n; k++) {
+			cr_expect(v[k].waiter == x.m->waits[i].thread);
+			sum_ns += v[k].ns;
+		}
+		cr_expect(sum_ns == (uint64_t)x.m->waits[i].blocked_ns);
+		free(v);
+	}
+	free(waits);
+	rig_stop(&x);
+}
+
 Test(tables, devices_are_to_blame)
 {
 	struct world w = { 0 };
