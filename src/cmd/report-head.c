@@ -219,19 +219,18 @@ static uint64_t idle_of_kind(const struct report *r, size_t at)
 	return ns;
 }
 
-void report_idle_print(const struct page *p)
+static void idle_words_print(const struct page *p, const void *arg)
 {
 	const struct report *r = p->r;
 	uint64_t ns = 0, count = 0;
 	size_t n = 0;
 
-	if (!idle_is_told(r))
-		return;
+	(void)arg;
 	for (size_t i = 0; i < r->kinds.n; i++) {
 		ns += r->kinds.entries[i].idle_ns;
 		count += r->kinds.entries[i].idle_count;
 	}
-	fprintf(p->f, "\n%s idle by design: %s thread-s in %s (", r->idle_listed ? "* marks what is" : "Hidden as",
+	fprintf(p->f, "%s idle by design: %s thread-s in %s (", r->idle_listed ? "* marks what is" : "Hidden as",
 		page_seconds(ns).text, wording_counted(count, "wait", NULL).text);
 	for (size_t i = 0; i < r->kinds.n; i++) {
 		const struct analyze_entry *e = &r->kinds.entries[i];
@@ -246,7 +245,15 @@ void report_idle_print(const struct page *p)
 		report_name_print(p->f, *kind ? kind : wait_reason_name(e->reason), 16);
 		fprintf(p->f, " %s", page_time(kind_ns).text);
 	}
-	fprintf(p->f, "%s)%s\n", n > KINDS_MAX ? ", .." : "", r->idle_listed ? "" : "   --all lists them");
+	fprintf(p->f, "%s)%s", n > KINDS_MAX ? ", .." : "", r->idle_listed ? "" : "   --all lists them");
+}
+
+void report_idle_print(const struct page *p)
+{
+	if (!idle_is_told(p->r))
+		return;
+	fputc('\n', p->f);
+	page_wrapped(p, 0, idle_words_print, NULL);
 }
 
 /* Of all files in a folder; 0: not known. */

@@ -57,7 +57,7 @@ static void capture_print(const struct page *p)
 			wording_counted(i->out_of_scope, "interval", NULL).text);
 	if (i->inferred_switches)
 		fprintf(p->f,
-			"\n  %-11s %s by the kernel's account of the thread's run time (not seen by a tracepoint)", "",
+			"\n  %-11s %s by the kernel's account of the run time, not by a tracepoint", "",
 			wording_counted(i->inferred_switches, "switch timed", "switches timed").text);
 	fprintf(p->f, "\n  %-11s %s, %s\n", "dump", wording_counted(p->r->m->wait_n - 1, "wait", NULL).text,
 		wording_counted(p->r->m->op_n - 1, "op", NULL).text);
@@ -134,7 +134,7 @@ static void replay_print(const struct page *p)
 	engine_print(p, ", wcprof's rules", f->wcprof_ns);
 	for (unsigned bit = 0; bit < 32; bit++) {
 		if (f->missing >> bit & 1)
-			fprintf(p->f, "\n  %-11s %s", "", replay_missing_text((enum replay_missing)(1u << bit)));
+			fprintf(p->f, "\n    %s", replay_missing_text((enum replay_missing)(1u << bit)));
 	}
 }
 
@@ -156,7 +156,7 @@ void report_health_text(const struct page *p)
 	endings_print(p, "user", &r->user_endings);
 	fputs("; ", p->f);
 	endings_print(p, "kernel", &r->kernel_endings);
-	fprintf(p->f, "\n  %-11s %s cut by the recording's begin or end, %s of them still open; %s open", "ends",
+	fprintf(p->f, "\n  %-11s %s cut by the recording's ends, %s of them still open; %s open", "ends",
 		wording_counted(h->clipped_wait_n, "wait", NULL).text, wording_count(h->open_wait_n).text,
 		wording_counted(h->open_op_n, "op", NULL).text);
 	if (h->unwound_op_n)

@@ -176,6 +176,14 @@ void report_caller_print(FILE *f, const struct report *r, uint32_t kstack, uint3
 		report_stack_print(f, r, kstack, ustack, columns);
 }
 
+/* The innermost is told however little room there is, if need be cut. */
+static unsigned first_columns(unsigned columns, unsigned taken)
+{
+	unsigned room = columns > taken + 8 ? columns - taken : 8;
+
+	return room < FRAME_COLUMNS_MAX ? room : FRAME_COLUMNS_MAX;
+}
+
 /* From a frame on; kernel: of the kernel's, or, without frames, lost. */
 static void frames_print(FILE *f, const struct report *r, const struct model_stack *s, uint32_t first, bool kernel,
 			 unsigned columns)
@@ -205,8 +213,8 @@ static void frames_print(FILE *f, const struct report *r, const struct model_sta
 		}
 		if (any)
 			used += (unsigned)fprintf(f, " < ");
+		used += report_name_print(f, name, any ? FRAME_COLUMNS_MAX : first_columns(columns, used + more));
 		any = true;
-		used += report_name_print(f, name, FRAME_COLUMNS_MAX);
 		used += (unsigned)fprintf(f, "%s", aliases.text);
 	}
 }

@@ -182,7 +182,7 @@ static void behind_print(const struct page *p, uint32_t comm_id)
 	/* On that CPU was nobody of the recording: somebody else, or nobody yet. */
 	if (outside_ns > most_ns) {
 		most_ns = outside_ns;
-		who = "others, or waking up";
+		who = "others, or waking";
 	}
 	fprintf(p->f, "%.0f%% %s", 100.0 * (double)most_ns / (double)all_ns, who);
 }
@@ -305,7 +305,7 @@ static void stretch_print(const struct page *p, const struct replay_stretch *s)
 	}
 	if ((s->state == REPLAY_DELAYED || s->state == REPLAY_BLOCKED) && s->wait) {
 		fputs(" for ", p->f);
-		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 36);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 24);
 	}
 	fputc('\n', p->f);
 }

@@ -174,18 +174,18 @@ static void spikes_print(const struct page *p, const struct analyze_tail *t, siz
 		fputc('\n', p->f);
 }
 
-static void slow_print(const struct page *p, const struct analyze_tail *t, size_t max)
+static void slow_print(const struct page *p, const void *arg)
 {
-	size_t shown = page_lines_shown(t->slow.n, max);
+	const struct analyze_tail *t = &p->r->tail;
+	size_t shown = page_lines_shown(t->slow.n, *(const size_t *)arg);
 
-	fprintf(p->f, "  slowest: ");
 	for (size_t i = 0; i < shown; i++) {
 		const struct model_op *o = &p->r->m->ops[t->slow_ops[i]];
 
 		fprintf(p->f, "%sop %" PRIu64 " at %s (%s)", i ? ", " : "", o->id,
 			page_time((uint64_t)o->start_ns).text, page_time((uint64_t)(o->end_ns - o->start_ns)).text);
 	}
-	fprintf(p->f, "%s   wcbpf explain %" PRIu64 "\n", t->slow.n > shown ? ", .." : "",
+	fprintf(p->f, "%s   wcbpf explain %" PRIu64, t->slow.n > shown ? ", .." : "",
 		t->slow.n ? p->r->m->ops[t->slow_ops[0]].id : 0);
 }
 
@@ -193,15 +193,16 @@ void report_tail_text(const struct page *p)
 {
 	const struct analyze_tail *t = &p->r->tail;
 	bool short_page = page_lines_max(p, SECTION_TAIL) != SIZE_MAX;
+	const size_t slow_lines = short_page ? 1 : SLOW_LINES;
 
 	if (!p->r->has_tail || !t->op_n)
 		return;
 	if (short_page && !report_tail_is_of_requests(p->r))
 		return;
 	page_title(p, "      median     slowest   difference  Slow ops");
-	fputs("  of ", p->f);
-	page_class_print(p, t->kind, t->class_id, 40);
-	fprintf(p->f, ", %s ops: p50 %s, p99 %s\n", wording_count(t->op_n).text, page_time(t->median_ns).text,
+	fputs("  ", p->f);
+	page_class_print(p, t->kind, t->class_id, 19);
+	fprintf(p->f, ", %s: p50 %s, p99 %s\n", wording_count(t->op_n).text, page_time(t->median_ns).text,
 		page_time(t->p99_ns).text);
 	states_print(p, t, short_page ? STATES_ON_PAGE : WHERE_MAX);
 	if (short_page)
@@ -209,7 +210,8 @@ void report_tail_text(const struct page *p)
 	else
 		resources_print(p, t, RESOURCE_LINES);
 	spikes_print(p, t, short_page ? 3 : SPIKES_MAX);
-	slow_print(p, t, short_page ? 1 : SLOW_LINES);
+	fputs("  slowest: ", p->f);
+	page_wrapped(p, 11, slow_print, &slow_lines);
 	report_slow_text(p, short_page ? 2 : SIZE_MAX);
 }
 

@@ -129,12 +129,12 @@ static void saving_print(const struct page *p, const struct replay_saving *s)
 		whole ? "" : page_signed_time(s->at[1].best_ns).text,
 		whole ? "" : page_signed_time(s->at[2].best_ns).text, report_range(o->low_ns, o->high_ns).text,
 		o->grade, s->simulated ? ' ' : '~', shift);
-	report_subject_print(p, s->class, 36);
+	report_subject_print(p, s->class, 24);
 	if (whole)
 		fputs(" removed", p->f);
 	if (o->next != UINT32_MAX && o->next != s->class) {
 		fputs(" > ", p->f);
-		report_subject_print(p, o->next, 24);
+		report_subject_print(p, o->next, 16);
 	}
 	fputc('\n', p->f);
 }
@@ -161,7 +161,7 @@ void report_whatif_text(const struct page *p)
 	if (!r->saving_n)
 		return;
 	page_title(p, "      x 0     x 0.5     x 0.9  range at 0.5   grade shift  What if");
-	fputs("  saves; ~ not simulated; > what is the path then\n", p->f);
+	fputs("  saves; ~ not simulated; > next\n", p->f);
 	report_unfiltered_print(p, "savings are");
 	for (size_t i = 0; i < r->saving_n; i++)
 		n += !is_repeated(r, &r->savings[i]);
