@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/crew.h"
+#include "util/crew.h"
 #include "replay/e2.h"
 #include "replay/scenario.h"
 #include "replay/wcprof.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
-#include "replay/crew.h"
+#include "util/crew.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /*
- * Independent jobs on as many threads as there are CPUs. Private to replay/.
- * Jobs read the plan, which nobody writes any more, and write what is theirs alone.
+ * Independent jobs on as many threads as there are CPUs. Jobs read what nobody
+ * writes meanwhile, and write what is theirs alone.
  */
 #include <stddef.h>
 
