@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/jsonc.h"
 #include "dump/reader.h"
 #include "util/vec.h"
 
@@ -29,9 +28,13 @@ static uint32_t string_field(struct reader *r, const struct fields *f, enum fiel
 	return fields_has(f, i) ? reader_string(r, f->number[i]) : 0;
 }
 
-static const char *string_field_text(struct reader *r, const struct fields *f, enum field i)
+static struct string_words words_field(struct reader *r, const struct fields *f, enum field i)
 {
-	return strtab_str(r->m->strings, string_field(r, f, i));
+	uint64_t id = fields_number(f, i);
+
+	/* Counts one outside the table. */
+	reader_string(r, id);
+	return id < r->string_n ? r->words[id] : (struct string_words){ 0 };
 }
 
 static int op_event(struct reader *r, const struct fields *f, const char **ret_why)
@@ -79,9 +82,12 @@ static int wait_row_read(struct reader *r, const struct fields *f, uint32_t *ret
 
 	row.kind_id = string_field(r, f, F_WAIT_KIND);
 	/* A reason of a later engine stays visible as the kind. */
-	if (wait_reason_parse(word, &reason) < 0 && !row.kind_id &&
-	    strtab_intern(r->m->strings, word, &row.kind_id) < 0)
-		return -ENOMEM;
+	if (wait_reason_parse(word, &reason) < 0 && !row.kind_id) {
+		if (r->apart)
+			return -ENOTSUP;
+		if (strtab_intern(r->m->strings, word, &row.kind_id) < 0)
+			return -ENOMEM;
+	}
 	row.reason = reason;
 	row.kstack = (uint32_t)fields_number(f, F_KSTACK);
 	row.ustack = (uint32_t)fields_number(f, F_USTACK);
@@ -125,7 +131,7 @@ static void wait_times_read(const struct reader *r, const struct fields *f, stru
 }
 
 /* Few goroutines have most waits: each id is kept once. */
-static int goid_index(struct reader *r, uint64_t goid, uint32_t *ret)
+int reader_goid(struct reader *r, uint64_t goid, uint32_t *ret)
 {
 	uint64_t index = 0;
 
@@ -159,8 +165,8 @@ static int wait_refs_read(struct reader *r, const struct fields *f, struct wait_
 		.waker_tid = (uint32_t)fields_number(f, F_WAKER_TID),
 		.waker_comm = string_field(r, f, F_WAKER_COMM),
 	};
-	if (goid_index(r, fields_number(f, F_GOID), &ret->goid) < 0 ||
-	    goid_index(r, fields_number(f, F_WAKER_GOID), &ret->waker_goid) < 0)
+	if (reader_goid(r, fields_number(f, F_GOID), &ret->goid) < 0 ||
+	    reader_goid(r, fields_number(f, F_WAKER_GOID), &ret->waker_goid) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -173,9 +179,6 @@ static uint16_t cpu_read(const struct fields *f, enum field i)
 
 static int wait_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
-	enum wait_outcome outcome = WAIT_OUTCOME_NONE;
-	enum waker_ctx ctx = WAKER_NONE;
-	enum owner_unknown owner_unknown = OWNER_UNKNOWN_NONE;
 	struct model_wait x = { 0 };
 	struct model_wait_words words;
 	uint32_t index, row;
@@ -190,18 +193,15 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 		return e;
 	x.row = row;
 	wait_times_read(r, f, &x);
-	wait_outcome_parse(string_field_text(r, f, F_OUTCOME), &outcome);
-	waker_ctx_parse(string_field_text(r, f, F_WAKER_CTX), &ctx);
-	owner_unknown_parse(string_field_text(r, f, F_OWNER_UNKNOWN), &owner_unknown);
-	x.outcome = outcome;
-	x.ctx = ctx;
+	x.outcome = words_field(r, f, F_OUTCOME).outcome;
+	x.ctx = words_field(r, f, F_WAKER_CTX).ctx;
+	x.owner_unknown = words_field(r, f, F_OWNER_UNKNOWN).owner_unknown;
 	x.ident_id = string_field(r, f, F_I);
 	words = (struct model_wait_words){
 		.owner_tid = (uint32_t)fields_number(f, F_OWNER_TID),
 		.has_futex_val = fields_has(f, F_FUTEX_VAL),
 		.futex_val = (uint32_t)fields_number(f, F_FUTEX_VAL),
 	};
-	x.owner_unknown = owner_unknown;
 	x.has_timeout = fields_has(f, F_TIMEOUT_NS);
 	x.timeout_ns = (int64_t)fields_number(f, F_TIMEOUT_NS);
 	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
@@ -243,20 +243,13 @@ enum { FRAME_MODULE, FRAME_ADDRESS, FRAME_NAME, FRAME_FILE, FRAME_LINE, FRAME_IN
  * [module id, address, string id of the name], and where known the string id of the source file, the line, whether it
  * is inlined, the number of the function's other names: false if it isn't. What later versions add behind is passed over. The module stays an id of the dump.
  */
-static bool frame_read(struct reader *r, struct json_object *parts, struct model_frame *ret)
+static bool frame_read(struct reader *r, const struct fields *f, size_t i, struct model_frame *ret)
 {
 	uint64_t part[FRAME_PART_N] = { 0 };
-	size_t n = json_object_is_type(parts, json_type_array) ? json_object_array_length(parts) : 0;
+	size_t n;
 
-	if (n <= FRAME_NAME)
+	if (!fields_array_ints(f, i, part, FRAME_PART_N, &n) || n <= FRAME_NAME)
 		return false;
-	for (size_t i = 0; i < n && i < FRAME_PART_N; i++) {
-		struct json_object *v = json_object_array_get_idx(parts, i);
-
-		if (!json_object_is_type(v, json_type_int))
-			return false;
-		part[i] = json_object_get_uint64(v);
-	}
 	*ret = (struct model_frame){
 		.module = part[FRAME_MODULE] <= UINT32_MAX ? (uint32_t)part[FRAME_MODULE] : 0,
 		.address = part[FRAME_ADDRESS],
@@ -271,7 +264,7 @@ static bool frame_read(struct reader *r, struct json_object *parts, struct model
 
 static int stack_event(struct reader *r, const struct fields *f, const char **ret_why)
 {
-	size_t n = fields_has(f, F_FRAMES) ? json_object_array_length(f->array) : 0;
+	size_t n = fields_has(f, F_FRAMES) ? fields_array_n(f) : 0;
 	bool user = strcmp(fields_word(f, F_SIDE), "user") == 0;
 	struct model_frame *frames = NULL;
 	uint32_t index;
@@ -283,7 +276,7 @@ static int stack_event(struct reader *r, const struct fields *f, const char **re
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < n && e == 0; i++) {
-		if (!frame_read(r, json_object_array_get_idx(f->array, i), &frames[i])) {
+		if (!frame_read(r, f, i, &frames[i])) {
 			*ret_why = "a stack's frame is malformed";
 			e = -EBADMSG;
 		}
@@ -364,14 +357,13 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 /* Fewer than the count are fine: their times may have found no place. What is no time of the recording is passed over. */
 static int sample_times_read(struct reader *r, const struct fields *f, uint32_t sample, uint64_t count)
 {
-	size_t n = fields_has(f, F_AT) ? json_object_array_length(f->array) : 0;
+	size_t n = fields_has(f, F_AT) ? fields_array_n(f) : 0;
 	int e = 0;
 
 	for (size_t i = 0; i < n && i < count && e == 0; i++) {
-		struct json_object *v = json_object_array_get_idx(f->array, i);
-		int64_t at_ns = json_object_is_type(v, json_type_int) ? json_object_get_int64(v) : -1;
+		int64_t at_ns;
 
-		if (at_ns < 0 || (r->end_known && at_ns > r->m->end_ns))
+		if (!fields_array_int(f, i, &at_ns) || at_ns < 0 || (r->end_known && at_ns > r->m->end_ns))
 			continue;
 		e = model_sample_time_add(r->m, sample, at_ns);
 	}
@@ -446,6 +438,11 @@ int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 		return op_event(r, f, ret_why);
 	if (strcmp(e, "link") == 0)
 		return link_event(r, f, ret_why);
+	if (strcmp(e, "span") == 0)
+		return span_event(r, f, ret_why);
+	/* Few, and with strings of their own. */
+	if (r->apart)
+		return -EAGAIN;
 	if (strcmp(e, "stack") == 0)
 		return stack_event(r, f, ret_why);
 	if (strcmp(e, "module") == 0)
@@ -454,7 +451,5 @@ int reader_event(struct reader *r, const struct fields *f, const char **ret_why)
 		return sample_event(r, f, ret_why);
 	if (strcmp(e, "thread") == 0)
 		return thread_event(r, f, ret_why);
-	if (strcmp(e, "span") == 0)
-		return span_event(r, f, ret_why);
 	return 0; /* what later versions add */
 }

@@ -3,16 +3,20 @@
  * A dump is millions of lines like {"e":"wait","p":7,"s":1,"d":2}. Building a
  * tree for each costs more than all the rest of reading, so such lines are
  * scanned in place. The scanner takes only what it is sure of; at the first
- * doubt (an escape, a fraction, an array, a slip) json-c judges the whole line.
+ * doubt (an escape, a fraction, a slip) json-c judges the whole line. Lines of
+ * one sort have like keys in like order: it looks first whether the key is the
+ * one that came behind the last key before.
  */
 #include "dump/fields.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "dump/jsonc.h"
+#include "util/vec.h"
 
 enum field_type { WORD, U64, U32, I64, I32, ARRAY };
 
@@ -22,9 +26,10 @@ static const struct field_row {
 	const char *key;
 	uint8_t len, type;
 	bool standard; /* a wrong type is damage; in an addition it's another producer's key of that name */
+	char text[FIELDS_SLACK]; /* as it is in a line: "key": */
 } rows[F_MAX] = {
-#define STANDARD(key, type) { key, sizeof(key) - 1, type, true }
-#define ADDED(key, type) { key, sizeof(key) - 1, type, false }
+#define STANDARD(key, type) { key, sizeof(key) - 1, type, true, "\"" key "\":" }
+#define ADDED(key, type) { key, sizeof(key) - 1, type, false, "\"" key "\":" }
 	[F_E] = STANDARD("e", WORD),
 	[F_K] = STANDARD("k", WORD),
 	[F_W] = STANDARD("w", WORD),
@@ -141,34 +146,20 @@ static int word_set(struct fields *f, unsigned field, const char *word)
 /* The value is magnitude, or its negative. */
 static int number_set(struct fields *f, unsigned field, bool negative, uint64_t magnitude)
 {
-	uint64_t positive_max = 0, negative_max = 0;
+	static const uint64_t positive_max[] = { [U64] = UINT64_MAX, [U32] = UINT32_MAX, [I64] = INT64_MAX,
+						 [I32] = INT32_MAX };
+	static const uint64_t negative_max[] = { [U64] = 0, [U32] = 0, [I64] = (uint64_t)INT64_MAX + 1,
+						 [I32] = (uint64_t)INT32_MAX + 1 };
+	uint8_t type = rows[field].type;
 
-	switch (rows[field].type) {
-	case U64:
-		positive_max = UINT64_MAX;
-		break;
-	case U32:
-		positive_max = UINT32_MAX;
-		break;
-	case I64:
-		positive_max = INT64_MAX;
-		negative_max = (uint64_t)INT64_MAX + 1;
-		break;
-	case I32:
-		positive_max = INT32_MAX;
-		negative_max = (uint64_t)INT32_MAX + 1;
-		break;
-	default:
-		return wrong_type(f, field);
-	}
-	if (magnitude > (negative ? negative_max : positive_max))
+	if (type == WORD || type == ARRAY || magnitude > (negative ? negative_max[type] : positive_max[type]))
 		return wrong_type(f, field);
 	f->number[field] = negative ? -magnitude : magnitude;
 	field_mark(f, field);
 	return 0;
 }
 
-static char *blanks_skip(char *p)
+static inline char *blanks_skip(char *p)
 {
 	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
 		p++;
@@ -176,7 +167,7 @@ static char *blanks_skip(char *p)
 }
 
 /* A string without escapes, p behind its opening quote: its end, or NULL. */
-static char *plain_string_end(char *p)
+static inline char *plain_string_end(char *p)
 {
 	while ((unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
 		p++;
@@ -184,15 +175,18 @@ static char *plain_string_end(char *p)
 }
 
 /* An integer that fits 64 bits: behind its end, or NULL. */
-static char *plain_number(char *p, bool *ret_negative, uint64_t *ret)
+static inline char *plain_number(char *p, bool *ret_negative, uint64_t *ret)
 {
+	enum { DIGITS_SURE = 19 };
 	uint64_t v = 0;
 	char *start;
 
 	*ret_negative = *p == '-';
 	p += *ret_negative;
 	start = p;
-	while (*p >= '0' && *p <= '9') {
+	while ((unsigned)(*p - '0') <= 9 && p - start < DIGITS_SURE)
+		v = v * 10 + (unsigned)(*p++ - '0');
+	while ((unsigned)(*p - '0') <= 9) {
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
 			return NULL;
 		p++;
@@ -203,10 +197,75 @@ static char *plain_number(char *p, bool *ret_negative, uint64_t *ret)
 	return p;
 }
 
-enum quick { QUICK_OK, QUICK_UNSURE, QUICK_BAD };
+enum quick { QUICK_OK, QUICK_UNSURE, QUICK_BAD, QUICK_NOMEM };
+
+/* Integers up to a closing bracket, p behind the opening one: behind it, or NULL, with *ret_full if for want of memory. */
+static char *integers_scan(struct fields *f, char *p, bool *ret_full)
+{
+	for (p = blanks_skip(p); *p != ']';) {
+		bool negative;
+
+		if (VEC_RESERVE(f->integers, f->integer_cap, f->integer_n + 1) < 0) {
+			*ret_full = true;
+			return NULL;
+		}
+		p = plain_number(p, &negative, &f->integers[f->integer_n]);
+		if (!p || negative)
+			return NULL;
+		f->integer_n++;
+		p = blanks_skip(p);
+		if (*p == ']')
+			break;
+		if (*p != ',')
+			return NULL;
+		p = blanks_skip(p + 1);
+		if (*p == ']')
+			return NULL;
+	}
+	return p + 1;
+}
+
+/* Integers and arrays of them, *p behind the opening bracket. */
+static enum quick array_scan(struct fields *f, char **p, unsigned field)
+{
+	char *at = blanks_skip(*p);
+	bool full = false;
+
+	f->item_n = f->integer_n = 0;
+	while (*at != ']') {
+		struct field_item item = { .first = (uint32_t)f->integer_n, .n = 1, .nested = *at == '[' };
+		bool negative;
+
+		if (VEC_RESERVE(f->items, f->item_cap, f->item_n + 1) < 0 ||
+		    VEC_RESERVE(f->integers, f->integer_cap, f->integer_n + 1) < 0)
+			return QUICK_NOMEM;
+		if (item.nested) {
+			at = integers_scan(f, at + 1, &full);
+		} else {
+			at = plain_number(at, &negative, &f->integers[f->integer_n++]);
+			at = at && negative ? NULL : at;
+		}
+		if (!at)
+			return full ? QUICK_NOMEM : QUICK_UNSURE;
+		item.n = (uint32_t)f->integer_n - item.first;
+		f->items[f->item_n++] = item;
+		at = blanks_skip(at);
+		if (*at == ']')
+			break;
+		if (*at != ',')
+			return QUICK_UNSURE;
+		at = blanks_skip(at + 1);
+		if (*at == ']')
+			return QUICK_UNSURE;
+	}
+	f->array = NULL;
+	field_mark(f, field);
+	*p = at + 1;
+	return QUICK_OK;
+}
 
 /* One value behind its colon; *p moves behind it. Words are cut with a NUL later, when the line is sure to be ours. */
-static enum quick value_scan(struct fields *f, char **p, unsigned field, char **cuts, size_t *cut_n)
+static inline enum quick value_scan(struct fields *f, char **p, unsigned field)
 {
 	bool negative;
 	uint64_t v;
@@ -214,15 +273,19 @@ static enum quick value_scan(struct fields *f, char **p, unsigned field, char **
 
 	if (**p == '"') {
 		end = plain_string_end(*p + 1);
-		if (!end || *cut_n == F_MAX)
+		if (!end || f->cut_n == F_MAX)
 			return QUICK_UNSURE;
 		if (field < F_MAX) {
 			if (word_set(f, field, *p + 1) < 0)
 				return QUICK_BAD;
-			cuts[(*cut_n)++] = end;
+			f->cuts[f->cut_n++] = end;
 		}
 		*p = end + 1;
 		return QUICK_OK;
+	}
+	if (**p == '[' && field < F_MAX && rows[field].type == ARRAY) {
+		(*p)++;
+		return array_scan(f, p, field);
 	}
 	end = plain_number(*p, &negative, &v);
 	if (!end)
@@ -233,35 +296,77 @@ static enum quick value_scan(struct fields *f, char **p, unsigned field, char **
 	return QUICK_OK;
 }
 
+/* Does the line go on with this key and its colon? All keys fit into two words. */
+static inline bool key_is_next(const char *p, unsigned field)
+{
+	size_t n = (size_t)rows[field].len + 3;
+	uint64_t have[2], want[2], mask[2];
+
+	memcpy(have, p, sizeof(have));
+	memcpy(want, rows[field].text, sizeof(want));
+	mask[0] = n >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * n) - 1;
+	mask[1] = n >= 16 ? UINT64_MAX : n <= 8 ? 0 : (UINT64_C(1) << 8 * (n - 8)) - 1;
+	return !((have[0] ^ want[0]) & mask[0]) && !((have[1] ^ want[1]) & mask[1]);
+}
+
+/* The key at *p, which moves behind its colon; guess: what came here in the lines before. Unknown keys are F_MAX. */
+static inline enum quick key_scan(char **p, uint8_t *guess, unsigned *ret)
+{
+	char *key = *p + 1, *end;
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned field = guess[i];
+
+		if (!key_is_next(*p, field))
+			continue;
+		if (i) {
+			guess[1] = guess[0];
+			guess[0] = (uint8_t)field;
+		}
+		*p += rows[field].len + 3;
+		*ret = field;
+		return QUICK_OK;
+	}
+	if (**p != '"')
+		return QUICK_UNSURE;
+	end = plain_string_end(key);
+	if (!end)
+		return QUICK_UNSURE;
+	*ret = field_find(key, (size_t)(end - key), guess[0]);
+	if (*ret < F_MAX) {
+		guess[1] = guess[0];
+		guess[0] = (uint8_t)*ret;
+	}
+	end = blanks_skip(end + 1);
+	if (*end != ':')
+		return QUICK_UNSURE;
+	*p = end + 1;
+	return QUICK_OK;
+}
+
 static enum quick line_scan(struct fields *f, char *line, size_t n)
 {
-	char *cuts[F_MAX], *p = blanks_skip(line);
-	size_t cut_n = 0;
-	unsigned hint = 0;
+	uint8_t (*guess)[2] = f->guess[0];
+	unsigned field, last = F_MAX;
+	char *p = blanks_skip(line);
 
 	if (*p++ != '{')
 		return QUICK_UNSURE;
 	for (;;) {
-		char *key, *end;
-		unsigned field;
 		enum quick q;
 
 		p = blanks_skip(p);
-		if (*p != '"')
-			return QUICK_UNSURE;
-		key = p + 1;
-		end = plain_string_end(key);
-		if (!end)
-			return QUICK_UNSURE;
-		field = field_find(key, (size_t)(end - key), hint);
-		hint = field < F_MAX - 1 ? field + 1 : 0;
-		p = blanks_skip(end + 1);
-		if (*p != ':')
-			return QUICK_UNSURE;
-		p = blanks_skip(p + 1);
-		q = value_scan(f, &p, field, cuts, &cut_n);
+		q = key_scan(&p, guess[last], &field);
 		if (q != QUICK_OK)
 			return q;
+		p = blanks_skip(p);
+		q = value_scan(f, &p, field);
+		if (q != QUICK_OK)
+			return q;
+		/* The sorts of events differ in this by their first letter; were two alike it would only be slower. */
+		if (field == F_E)
+			guess = f->guess[f->word[F_E][0] & 15];
+		last = field;
 		p = blanks_skip(p);
 		if (*p == '}')
 			break;
@@ -270,8 +375,8 @@ static enum quick line_scan(struct fields *f, char *line, size_t n)
 	}
 	if (blanks_skip(p + 1) != line + n)
 		return QUICK_UNSURE;
-	while (cut_n)
-		*cuts[--cut_n] = 0;
+	for (size_t i = 0; i < f->cut_n; i++)
+		*f->cuts[i] = 0;
 	return QUICK_OK;
 }
 
@@ -341,14 +446,19 @@ int fields_parse(struct fields *f, char *line, size_t n)
 	f->present[0] = f->present[1] = 0;
 	f->tree = f->array = NULL;
 	f->why = NULL;
+	f->cut_n = 0;
 	line[n] = 0;
 	switch (line_scan(f, line, n)) {
 	case QUICK_OK:
 		return 0;
 	case QUICK_BAD:
+		f->cut_n = 0;
 		return -EBADMSG;
+	case QUICK_NOMEM:
+		return -ENOMEM;
 	default:
 		f->present[0] = f->present[1] = 0;
+		f->cut_n = 0;
 		return line_parse_tree(f, line, n);
 	}
 }
@@ -358,4 +468,66 @@ void fields_done(struct fields *f)
 	if (f->tree)
 		json_object_put(f->tree);
 	f->tree = f->array = NULL;
+}
+
+void fields_undo(struct fields *f)
+{
+	while (f->cut_n)
+		*f->cuts[--f->cut_n] = '"';
+}
+
+void fields_free(struct fields *f)
+{
+	fields_done(f);
+	free(f->items);
+	free(f->integers);
+}
+
+size_t fields_array_n(const struct fields *f)
+{
+	return f->array ? json_object_array_length(f->array) : f->item_n;
+}
+
+bool fields_array_int(const struct fields *f, size_t i, int64_t *ret)
+{
+	struct json_object *v;
+
+	if (!f->array) {
+		uint64_t u = f->items[i].n ? f->integers[f->items[i].first] : 0;
+
+		*ret = u <= INT64_MAX ? (int64_t)u : INT64_MAX;
+		return !f->items[i].nested;
+	}
+	v = json_object_array_get_idx(f->array, i);
+	*ret = json_object_get_int64(v);
+	return json_object_is_type(v, json_type_int);
+}
+
+bool fields_array_ints(const struct fields *f, size_t i, uint64_t *ret, size_t max, size_t *ret_n)
+{
+	struct json_object *parts;
+	size_t n;
+
+	if (!f->array) {
+		const struct field_item *item = &f->items[i];
+
+		n = item->n < max ? item->n : max;
+		for (size_t k = 0; k < n; k++)
+			ret[k] = f->integers[item->first + k];
+		*ret_n = n;
+		return item->nested;
+	}
+	parts = json_object_array_get_idx(f->array, i);
+	if (!json_object_is_type(parts, json_type_array))
+		return false;
+	n = json_object_array_length(parts) < max ? json_object_array_length(parts) : max;
+	for (size_t k = 0; k < n; k++) {
+		struct json_object *v = json_object_array_get_idx(parts, k);
+
+		if (!json_object_is_type(v, json_type_int))
+			return false;
+		ret[k] = json_object_get_uint64(v);
+	}
+	*ret_n = n;
+	return true;
 }

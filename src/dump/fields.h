@@ -22,24 +22,46 @@ enum field {
 	F_MAX,
 };
 
+/* An element of an array: an integer, or an array of integers. */
+struct field_item {
+	uint32_t first, n; /* of items; n 1 of an integer */
+	bool nested;
+};
+
 struct fields {
 	uint64_t present[2];	       /* bit by enum field */
 	uint64_t number[F_MAX];	       /* numbers; signed ones in two's complement */
 	const char *word[F_MAX];       /* strings, NUL-terminated; valid until the line or tree goes */
-	struct json_object *array;     /* the last, owned by tree */
+	struct json_object *array;     /* the last array, owned by tree; NULL: it is in items */
 	struct json_object *tree;      /* NULL when the quick way sufficed */
 	const char *why;	       /* of a bad line, static */
+	char *cuts[F_MAX];	       /* private, as what follows: quotes that became NULs */
+	size_t cut_n;
+	struct field_item *items;
+	size_t item_n, item_cap;
+	uint64_t *integers;
+	size_t integer_n, integer_cap;
+	uint8_t guess[16][F_MAX + 1][2]; /* which keys came behind a key, in lines of one sort */
 };
 
 /*
- * Parses a line of n bytes; line[n] must be writable, the line is written to.
- * Keys match exactly or without regard to case, the last of equal keys counts,
- * null is no value. Any legal JSON is taken; flat objects of plain words and
- * integers, as dumps have them, take a quick way. 0; -EBADMSG: damaged, or a
- * key of the format has a wrong type (why tells); -ENOMEM. fields_done() after each.
+ * Parses a line of n bytes; line[n] must be writable and FIELDS_SLACK bytes from there on readable, the line is written
+ * to. Keys match exactly or without regard to case, the last of equal keys counts, null is no value. Any legal JSON is
+ * taken; objects of plain words, integers and arrays of them, as dumps have them, take a quick way. f is blank before
+ * the first line. 0; -EBADMSG: damaged, or a key of the format has a wrong type (why tells); -ENOMEM. fields_done()
+ * after each, fields_free() after the last.
  */
+enum { FIELDS_SLACK = 16 };
 int fields_parse(struct fields *f, char *line, size_t n);
 void fields_done(struct fields *f);
+/* Makes the line what it was, so that it can be parsed again; words are no longer valid. */
+void fields_undo(struct fields *f);
+void fields_free(struct fields *f);
+
+/* Of the array: elements; element i if it is an integer; if it is an array of at most max integers that, else false. */
+size_t fields_array_n(const struct fields *f);
+bool fields_array_int(const struct fields *f, size_t i, int64_t *ret);
+bool fields_array_ints(const struct fields *f, size_t i, uint64_t *ret, size_t max, size_t *ret_n);
 
 static inline bool fields_has(const struct fields *f, enum field i)
 {

@@ -54,17 +54,26 @@ static uint64_t member_uint(struct json_object *o, const char *name)
 	return json_object_is_type(v, json_type_int) && json_object_get_int64(v) >= 0 ? json_object_get_uint64(v) : 0;
 }
 
+static struct string_words words_of(const char *text)
+{
+	enum wait_outcome outcome = WAIT_OUTCOME_NONE;
+	enum waker_ctx ctx = WAKER_NONE;
+	enum owner_unknown owner_unknown = OWNER_UNKNOWN_NONE;
+
+	wait_outcome_parse(text, &outcome);
+	waker_ctx_parse(text, &ctx);
+	owner_unknown_parse(text, &owner_unknown);
+	return (struct string_words){ .outcome = outcome, .ctx = ctx, .owner_unknown = owner_unknown };
+}
+
 static int strings_read(struct reader *r, struct json_object *array)
 {
 	size_t n = json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+	_cleanup_(freep) uint32_t *strings = calloc(n ? n : 1, sizeof(*strings));
+	_cleanup_(freep) struct string_words *words = calloc(n ? n : 1, sizeof(*words));
 
-	uint32_t *strings = calloc(n ? n : 1, sizeof(*strings));
-
-	if (!strings)
+	if (!strings || !words)
 		return -ENOMEM;
-	/* Of several dumps each has its own table. */
-	free(r->strings);
-	r->strings = strings;
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *s = json_object_array_get_idx(array, i);
 
@@ -72,9 +81,15 @@ static int strings_read(struct reader *r, struct json_object *array)
 			reader_complain(r, "string %zu of the header is no string", i);
 			continue;
 		}
-		if (strtab_intern(r->m->strings, json_object_get_string(s), &r->strings[i]) < 0)
+		if (strtab_intern(r->m->strings, json_object_get_string(s), &strings[i]) < 0)
 			return -ENOMEM;
+		words[i] = words_of(strtab_str(r->m->strings, strings[i]));
 	}
+	/* Of several dumps each has its own table. */
+	free(r->strings);
+	free(r->words);
+	r->strings = TAKE_PTR(strings);
+	r->words = TAKE_PTR(words);
 	r->string_n = n;
 	return 0;
 }

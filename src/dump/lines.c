@@ -18,7 +18,8 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-enum { READ_BYTES = 256 << 10, LINE_BYTES_MAX = 1 << 30 };
+/* A read of more than twice zlib's buffer goes past it. */
+enum { READ_BYTES = 512 << 10, GZ_BYTES = 128 << 10, LINE_BYTES_MAX = 1 << 30 };
 
 struct lines {
 	gzFile gz;
@@ -49,7 +50,7 @@ int lines_open(const char *path, struct lines **ret)
 		return -ENOMEM;
 	}
 	(void)TAKE_FD(fd);
-	gzbuffer(l->gz, READ_BYTES);
+	gzbuffer(l->gz, GZ_BYTES);
 	*ret = l;
 	return 0;
 }
@@ -76,8 +77,8 @@ static int fill(struct lines *l)
 		l->end -= l->begin;
 		l->begin = 0;
 	}
-	/* One byte more than is read: line.text[n] belongs to the caller. */
-	if (VEC_RESERVE(l->buffer, l->cap, l->end + READ_BYTES + 1) < 0)
+	/* More than is read: line.text[n] belongs to the caller. */
+	if (VEC_RESERVE(l->buffer, l->cap, l->end + READ_BYTES + LINES_SLACK) < 0)
 		return -ENOMEM;
 	n = gzread(l->gz, l->buffer + l->end, READ_BYTES);
 	if (n > 0)
@@ -129,6 +130,66 @@ int lines_next(struct lines *l, struct line *ret)
 		if (fill(l) < 0)
 			return -ENOMEM;
 	}
+}
+
+/* Hands the first n bytes over; what is behind them goes to where the part was before. */
+static int part_serve(struct lines *l, size_t n, struct lines_part *part)
+{
+	size_t rest = l->end - l->begin - n;
+	char *text = l->buffer;
+	size_t cap = l->cap;
+
+	if (VEC_RESERVE(part->text, part->cap, rest + READ_BYTES + LINES_SLACK) < 0)
+		return -ENOMEM;
+	if (rest)
+		memcpy(part->text, l->buffer + l->begin + n, rest);
+	if (l->begin)
+		memmove(l->buffer, l->buffer + l->begin, n);
+	l->buffer = part->text;
+	l->cap = part->cap;
+	l->begin = 0;
+	l->end = rest;
+	*part = (struct lines_part){ .text = text, .cap = cap, .n = n, .dropped = l->skipping };
+	l->skipping = false;
+	return 1;
+}
+
+int lines_part_next(struct lines *l, struct lines_part *part)
+{
+	size_t seen = 0, whole = 0; /* bytes searched; of them up to the last newline */
+
+	for (;;) {
+		size_t have = l->end - l->begin;
+		const char *newline = have > seen ? memrchr(l->buffer + l->begin + seen, '\n', have - seen) : NULL;
+
+		if (newline)
+			whole = (size_t)(newline - l->buffer) - l->begin + 1;
+		seen = have;
+		if (l->at_end)
+			return have || l->skipping ? part_serve(l, have, part) : 0;
+		if (whole && have >= READ_BYTES)
+			return part_serve(l, whole, part);
+		if (!whole && have > LINE_BYTES_MAX) {
+			l->skipping = true;
+			l->begin = l->end;
+			seen = 0;
+		}
+		if (fill(l) < 0)
+			return -ENOMEM;
+	}
+}
+
+bool lines_part_line(const struct lines_part *part, size_t *at, struct line *ret)
+{
+	char *text = part->text + *at, *newline;
+
+	if (*at > part->n || (*at == part->n && (*at || !part->dropped)))
+		return false;
+	newline = *at < part->n ? memchr(text, '\n', part->n - *at) : NULL;
+	*ret = (struct line){ .text = text, .n = newline ? (size_t)(newline - text) : part->n - *at, .ended = newline,
+			      .dropped = part->dropped && !*at };
+	*at += ret->n + 1;
+	return true;
 }
 
 const char *lines_damage(const struct lines *l)

@@ -11,14 +11,16 @@
 #include <string.h>
 
 #include "dump/lines.h"
+#include "dump/pipeline.h"
 #include "dump/reader.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-static void reader_done(struct reader *r)
+void reader_done(struct reader *r)
 {
 	model_free(r->m);
 	free(r->strings);
+	free(r->words);
 	ids_done(&r->op_ids);
 	ids_done(&r->stack_ids);
 	ids_done(&r->module_ids);
@@ -70,7 +72,7 @@ int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_i
 }
 
 /* The more there is to say the shorter: the first bad line is the one to look at. */
-static void bad_line(struct reader *r, size_t number, const char *why)
+void reader_bad_line(struct reader *r, size_t number, const char *why)
 {
 	r->problem.bad_n++;
 	if (r->problem.line)
@@ -88,46 +90,40 @@ static bool line_is_blank(const struct line *l)
 	return true;
 }
 
-/* 0, -ENOMEM: a bad line is no failure. */
-static int event_read(struct reader *r, const struct line *l, size_t number, struct fields *f)
+int reader_line(struct reader *r, const struct line *l, struct fields *f, const char **ret_why)
 {
 	const char *why = NULL;
 	int e;
 
+	if (!l->dropped && line_is_blank(l))
+		return 0;
 	r->line_n++;
 	if (l->dropped) {
-		bad_line(r, number, "the line is too long");
-		return 0;
+		*ret_why = "the line is too long";
+		return -EBADMSG;
 	}
 	e = fields_parse(f, l->text, l->n);
 	if (e == 0)
 		e = reader_event(r, f, &why);
 	else
 		why = f->why;
-	if (e == -EBADMSG) {
-		bad_line(r, number, l->ended ? why : "the line is cut short");
-		e = 0;
-	}
+	if (e == -EBADMSG)
+		*ret_why = l->ended ? why : "the line is cut short";
+	else if (e == -EAGAIN)
+		r->line_n--;
 	fields_done(f);
 	return e;
 }
 
-static int events_read(struct reader *r, struct lines *lines)
+int reader_line_all(struct reader *r, const struct line *l, size_t number, struct fields *f)
 {
-	struct fields f;
-	struct line l;
-	int e;
+	const char *why = NULL;
+	int e = reader_line(r, l, f, &why);
 
-	for (size_t number = 2;; number++) {
-		e = lines_next(lines, &l);
-		if (e <= 0)
-			return e;
-		if (line_is_blank(&l))
-			continue;
-		e = event_read(r, &l, number, &f);
-		if (e < 0)
-			return e;
-	}
+	if (e != -EBADMSG)
+		return e;
+	reader_bad_line(r, number, why);
+	return 0;
 }
 
 /* What is wrong with the file as a whole, after the first bad line if there is one. */
@@ -185,7 +181,7 @@ static int file_read(struct reader *r, const char *path, struct dump_facts *fact
 	if (e == 0)
 		e = header_read(r, lines, facts);
 	if (e == 0)
-		e = events_read(r, lines);
+		e = pipeline_read(r, lines);
 	if (e == 0 && lines_damage(lines) && !*damage)
 		snprintf(damage, damage_size, "%s", lines_damage(lines));
 	return e;

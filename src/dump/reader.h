@@ -4,6 +4,7 @@
 #include "dump/dump.h"
 #include "dump/fields.h"
 #include "dump/ids.h"
+#include "dump/lines.h"
 #include "dump/rows.h"
 #include "model/model.h"
 #include "util/map.h"
@@ -23,11 +24,18 @@ struct link_refs {
 	uint64_t from, to;
 };
 
+/* What strings mean where they stand for a word: enums of the model, 0 where they are none. */
+struct string_words {
+	uint8_t outcome, ctx, owner_unknown;
+};
+
 struct reader {
 	struct model *m;
 	struct dump_problem problem;
 	uint32_t *strings; /* string id of the model by id of the dump */
+	struct string_words *words; /* by id of the dump */
 	size_t string_n;
+	bool apart; /* reads some lines for another reader, whose strings and words these are, and adds no string */
 	bool end_known; /* m->end_ns is the dump's time; else it grows with the events */
 	uint64_t announced_n; /* the header's event_count */
 	bool has_announced;
@@ -53,16 +61,26 @@ struct reader {
 	struct rows rows;
 };
 
+void reader_done(struct reader *r);
+/*
+ * One line. 0, -ENOMEM; -EBADMSG: a bad one, for which *ret_why is static; of a reader apart also what
+ * reader_event() gives. The second counts a bad line and tells of the first one: 0, -ENOMEM.
+ */
+int reader_line(struct reader *r, const struct line *l, struct fields *f, const char **ret_why);
+int reader_line_all(struct reader *r, const struct line *l, size_t number, struct fields *f);
+void reader_bad_line(struct reader *r, size_t number, const char *why);
 /* The first complaint stays. */
 void reader_complain(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The model's string for an id of the dump; one outside the table is none, and counted. */
 uint32_t reader_string(struct reader *r, uint64_t id);
+/* The number under which a goroutine is kept in wait_refs. 0, -ENOMEM. */
+int reader_goid(struct reader *r, uint64_t goid, uint32_t *ret);
 /* An op, ended or open, under its id in the dump. 0, -ENOMEM. */
 int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_id);
 
 /* header.c: line 1; facts may be filled in part on failure. 0, -EINVAL (complained), -ENOMEM. */
 int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts);
-/* event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM. */
+/* event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM; -EAGAIN: not apart, -ENOTSUP: nor its neighbours. */
 int reader_event(struct reader *r, const struct fields *f, const char **ret_why);
 /* header.c: what a header says of its place among the dumps of a run. 0, -EINVAL (complained), -ENOMEM. */
 int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *ret_epoch_unix_ns,

@@ -11,7 +11,11 @@
 
 #include "dump/reader.h"
 #include "util/cleanup.h"
+#include "util/crew.h"
 #include "util/vec.h"
+
+/* Fewer waits are not worth a thread. */
+enum { WAITS_APART = 50000 };
 
 /* Entries of one key (pid and tid, pid and goroutine, or pid alone), each from its begin on: numbers are reused. */
 struct lifetime {
@@ -249,19 +253,31 @@ static int threads_resolve(struct reader *r)
 	return 0;
 }
 
-static int wait_row_resolve(struct reader *r, struct rows *rows, struct model_wait *x)
-{
-	struct model_row key = r->rows.items[x->row];
-	uint32_t index;
+/* Rows by what they were before: most waits of one have threads of one name. */
+struct row_memo {
+	uint32_t comm_id, index;
+	bool known;
+};
 
-	if (key.comm_id == UINT32_MAX)
-		key.comm_id = r->m->threads[x->thread].comm_id;
-	if (rows_intern(rows, &key, &index) < 0)
-		return -ENOMEM;
-	rows->items[index].count++;
-	rows->items[index].blocked_ns += (uint64_t)x->blocked_ns;
-	rows->items[index].runnable_ns += (uint64_t)x->runnable_ns;
-	x->row = index + 1; /* the model's row 0 is blank */
+static int wait_row_resolve(struct reader *r, struct rows *rows, struct row_memo *memos, struct model_wait *x)
+{
+	const struct model_row *row = &r->rows.items[x->row];
+	uint32_t comm_id = row->comm_id == UINT32_MAX ? r->m->threads[x->thread].comm_id : row->comm_id;
+	struct row_memo *memo = &memos[x->row];
+
+	if (!memo->known || memo->comm_id != comm_id) {
+		struct model_row key = *row;
+
+		key.comm_id = comm_id;
+		if (rows_intern(rows, &key, &memo->index) < 0)
+			return -ENOMEM;
+		memo->comm_id = comm_id;
+		memo->known = true;
+	}
+	rows->items[memo->index].count++;
+	rows->items[memo->index].blocked_ns += (uint64_t)x->blocked_ns;
+	rows->items[memo->index].runnable_ns += (uint64_t)x->runnable_ns;
+	x->row = (memo->index + 1) & 0xffffff; /* the model's row 0 is blank */
 	return 0;
 }
 
@@ -275,37 +291,63 @@ static void wait_lives_done(struct wait_lives *l)
 	lifetimes_done(&l->goroutines);
 }
 
-/* Whose wait it is, and for a goroutine on which thread. 0, -ENOMEM. */
-static int wait_thread_resolve(struct reader *r, const struct wait_lives *lives, const struct wait_refs *refs,
-			       struct model_wait *x)
-{
-	struct model_wait_words words = model_wait_words(r->m, x);
-
-	if (!refs->goid) {
-		if (refs->tid)
-			x->thread = lifetimes_find(&lives->threads, refs->pid, refs->tid, x->start_ns);
-		return 0;
-	}
-	x->thread = lifetimes_find(&lives->goroutines, refs->pid, r->goids[refs->goid], x->start_ns);
-	if (refs->tid == r->m->threads[x->thread].tid)
-		return 0;
-	words.tid = refs->tid;
-	return model_wait_words_set(r->m, x, &words);
-}
-
-/* A waker whose own name is given is no thread of the recording, though one may have its numbers at another time. */
-static int wait_waker_resolve(struct reader *r, const struct wait_lives *lives, const struct wait_refs *refs,
-			      struct model_wait *x)
+/*
+ * What it refers to. A waker whose own name is given is no thread of the recording, though one may have its numbers at
+ * another time.
+ */
+static void wait_lookup(const struct reader *r, const struct wait_lives *lives, const struct wait_refs *refs,
+			struct model_wait *x)
 {
 	int64_t wake_ns = x->wake_ns >= 0 ? x->wake_ns : x->end_ns;
-	struct model *m = r->m;
-	uint32_t waker;
-	int err;
 
+	x->op = ids_find(&r->op_ids, refs->op);
+	x->target = ids_find(&r->op_ids, refs->target);
+	if (refs->goid)
+		x->thread = lifetimes_find(&lives->goroutines, refs->pid, r->goids[refs->goid], x->start_ns);
+	else if (refs->tid)
+		x->thread = lifetimes_find(&lives->threads, refs->pid, refs->tid, x->start_ns);
 	if (refs->waker_goid && refs->waker_pid)
 		x->waker = lifetimes_find(&lives->goroutines, refs->waker_pid, r->goids[refs->waker_goid], wake_ns);
 	else if (refs->waker_tid && refs->waker_pid && !refs->waker_comm)
 		x->waker = lifetimes_find(&lives->threads, refs->waker_pid, refs->waker_tid, wake_ns);
+}
+
+struct lookup {
+	struct reader *r;
+	const struct wait_lives *lives;
+	size_t part_n;
+};
+
+static int part_lookup(void *arg, size_t i)
+{
+	struct lookup *l = arg;
+	struct model *m = l->r->m;
+
+	for (size_t k = m->wait_n * i / l->part_n; k < m->wait_n * (i + 1) / l->part_n; k++) {
+		if (k)
+			wait_lookup(l->r, l->lives, &l->r->wait_refs[k], &m->waits[k]);
+	}
+	return 0;
+}
+
+/* On which thread it was, of a goroutine's. 0, -ENOMEM. */
+static int wait_thread_resolve(struct reader *r, const struct wait_refs *refs, struct model_wait *x)
+{
+	struct model_wait_words words;
+
+	if (!refs->goid || refs->tid == r->m->threads[x->thread].tid)
+		return 0;
+	words = model_wait_words(r->m, x);
+	words.tid = refs->tid;
+	return model_wait_words_set(r->m, x, &words);
+}
+
+static int wait_waker_resolve(struct reader *r, const struct wait_refs *refs, struct model_wait *x)
+{
+	struct model *m = r->m;
+	uint32_t waker;
+	int err;
+
 	if (x->waker)
 		model_wait_waker_op_set(m, x, ids_find(&r->op_ids, refs->waker_op));
 	if (x->waker || (!refs->waker_pid && !refs->waker_tid && !refs->waker_comm))
@@ -333,21 +375,24 @@ static void samples_resolve(struct reader *r, const struct lifetimes *threads)
 
 static int waits_resolve(struct reader *r)
 {
+	_cleanup_(freep) struct row_memo *memos = calloc(r->rows.n + 1, sizeof(*memos));
 	_cleanup_(wait_lives_done) struct wait_lives lives = { 0 };
 	_cleanup_(rows_done) struct rows rows = { 0 };
+	struct lookup lookup = { .r = r, .lives = &lives, .part_n = r->m->wait_n < WAITS_APART ? 1 : crew_size() };
 	struct model *m = r->m;
 	uint32_t index;
 
-	if (lifetimes_of_threads(m, false, &lives.threads) < 0 || lifetimes_of_threads(m, true, &lives.goroutines) < 0)
+	if (!memos || lifetimes_of_threads(m, false, &lives.threads) < 0 ||
+	    lifetimes_of_threads(m, true, &lives.goroutines) < 0)
 		return -ENOMEM;
 	samples_resolve(r, &lives.threads);
+	crew_run(lookup.part_n, part_lookup, &lookup);
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct wait_refs *refs = &r->wait_refs[i];
 		struct model_wait *x = &m->waits[i];
 
-		x->op = ids_find(&r->op_ids, refs->op);
-		x->target = ids_find(&r->op_ids, refs->target);
-		if (wait_thread_resolve(r, &lives, refs, x) < 0 || wait_waker_resolve(r, &lives, refs, x) < 0 || wait_row_resolve(r, &rows, x) < 0)
+		if (wait_thread_resolve(r, refs, x) < 0 || wait_waker_resolve(r, refs, x) < 0 ||
+		    wait_row_resolve(r, &rows, memos, x) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < rows.n; i++) {

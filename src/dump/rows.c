@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/vec.h"
 
@@ -70,6 +71,13 @@ int rows_intern(struct rows *r, const struct model_row *key, uint32_t *ret)
 	}
 	*ret = r->slots[at] - 1;
 	return 0;
+}
+
+void rows_clear(struct rows *r)
+{
+	r->n = 0;
+	if (r->slot_n)
+		memset(r->slots, 0, r->slot_n * sizeof(*r->slots));
 }
 
 void rows_done(struct rows *r)

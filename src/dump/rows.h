@@ -12,4 +12,6 @@ struct rows {
 
 /* The index of the row with key's identity, added with zero totals if new. 0, -ENOMEM. */
 int rows_intern(struct rows *r, const struct model_row *key, uint32_t *ret);
+/* Keeps the memory. */
+void rows_clear(struct rows *r);
 void rows_done(struct rows *r);
