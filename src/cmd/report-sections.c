@@ -57,7 +57,7 @@ int report_section_make(struct report *r, enum report_section section)
 	if (report_section_rows[section].make)
 		e = report_section_rows[section].make(r);
 	if (e == 0)
-		r->made |= SECTION_BIT(section);
+		__atomic_fetch_or(&r->made, SECTION_BIT(section), __ATOMIC_RELAXED); /* report-ahead.c */
 	return e;
 }
 

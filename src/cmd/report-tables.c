@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report-ahead.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
@@ -248,7 +249,11 @@ int report_tables_make(struct report *r)
 	if (picked_make(r) < 0 || analyze_time_filtered(r->m, &r->filter, &r->time) < 0 ||
 	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &r->filter, &r->kinds) < 0)
 		return -ENOMEM;
+	if (report_ahead_compile(r) < 0)
+		return -ENOMEM;
 	r->sections = sections_of(r);
+	if (report_ahead_sections(r) < 0)
+		return -ENOMEM;
 	/* Where a path says what it came to, who was parked meanwhile is no news. */
 	r->idle_listed = !r->o->everything && nearly_all_is_idle(r) &&
 			 (r->o->sections || r->o->json || !(r->sections & SECTION_BIT(SECTION_PATH)));

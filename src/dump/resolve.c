@@ -75,15 +75,56 @@ static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
 	return r->op_ids.pairs[to - 1].index;
 }
 
-static int ops_order(struct reader *r)
+/* Of each id one op, in their order; ops that are left out stay behind the others. Their number. */
+static size_t ops_pick(struct reader *r)
 {
+	struct id_pair *pairs = r->op_ids.pairs;
 	size_t n = r->op_ids.n, kept = 0;
-	struct model_op *ops;
-	uint64_t *parents;
 
-	ids_sort(&r->op_ids);
-	ops = reallocarray(NULL, n + 1, sizeof(*ops));
-	parents = reallocarray(NULL, n + 1, sizeof(*parents));
+	for (size_t i = 0, next; i < n; i = next) {
+		uint64_t id = pairs[i].id;
+
+		for (next = i + 1; next < n && pairs[next].id == id; next++)
+			;
+		/* kept <= i: pairs behind i are not touched. */
+		pairs[kept++] = (struct id_pair){ .id = id, .index = op_pick(r, i, next) };
+	}
+	return kept;
+}
+
+/*
+ * Brings op pairs[i].index to i + 1 without room for another array of ops, which is the largest after that of waits:
+ * each op that is moved leaves a place for another one.
+ */
+static void ops_move(struct reader *r, size_t n)
+{
+	struct id_pair *pairs = r->op_ids.pairs;
+
+	for (size_t i = 1; i <= n; i++) {
+		struct model_op op = r->m->ops[i];
+		uint64_t parent = r->op_parents[i];
+		size_t to = i, from;
+
+		for (from = pairs[to - 1].index; from != i && from != to; from = pairs[to - 1].index) {
+			r->m->ops[to] = r->m->ops[from];
+			r->op_parents[to] = r->op_parents[from];
+			pairs[to - 1].index = (uint32_t)to;
+			to = from;
+		}
+		if (to == i)
+			continue;
+		r->m->ops[to] = op;
+		r->op_parents[to] = parent;
+		pairs[to - 1].index = (uint32_t)to;
+	}
+}
+
+/* The same where some ops are left out, so that others have no place to be moved from. */
+static int ops_copy(struct reader *r, size_t n)
+{
+	struct model_op *ops = reallocarray(NULL, n + 1, sizeof(*ops));
+	uint64_t *parents = reallocarray(NULL, n + 1, sizeof(*parents));
+
 	if (!ops || !parents) {
 		free(ops);
 		free(parents);
@@ -91,26 +132,31 @@ static int ops_order(struct reader *r)
 	}
 	ops[0] = r->m->ops[0];
 	parents[0] = 0;
-	for (size_t i = 0, next; i < n; i = next) {
-		uint64_t id = r->op_ids.pairs[i].id;
-		uint32_t old;
-
-		for (next = i + 1; next < n && r->op_ids.pairs[next].id == id; next++)
-			;
-		old = op_pick(r, i, next);
-		kept++;
-		ops[kept] = r->m->ops[old];
-		parents[kept] = r->op_parents[old];
-		/* kept - 1 <= i: pairs behind i are not touched. */
-		r->op_ids.pairs[kept - 1] = (struct id_pair){ .id = id, .index = (uint32_t)kept };
+	for (size_t i = 0; i < n; i++) {
+		ops[i + 1] = r->m->ops[r->op_ids.pairs[i].index];
+		parents[i + 1] = r->op_parents[r->op_ids.pairs[i].index];
+		r->op_ids.pairs[i].index = (uint32_t)i + 1;
 	}
-	r->op_ids.n = kept;
 	free(r->m->ops);
 	free(r->op_parents);
 	r->m->ops = ops;
 	r->m->op_cap = n + 1;
-	r->m->op_n = kept + 1;
 	r->op_parents = parents;
+	return 0;
+}
+
+static int ops_order(struct reader *r)
+{
+	size_t n = r->op_ids.n, kept;
+
+	ids_sort(&r->op_ids);
+	kept = ops_pick(r);
+	if (kept == n)
+		ops_move(r, n);
+	else if (ops_copy(r, kept) < 0)
+		return -ENOMEM;
+	r->op_ids.n = kept;
+	r->m->op_n = kept + 1;
 	return 0;
 }
 

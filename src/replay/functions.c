@@ -254,7 +254,7 @@ int functions_share(struct replay *r, struct emit_samples *samples, struct funct
 		while (hit < samples->hit_n && samples->hits[hit].tag == tag)
 			hit++;
 		if (r->tags[tag].ns > all_ns / TAG_NS_PART &&
-		    tag_put(&x, (uint32_t)tag, samples->hits + from, hit - from) < 0)
+		    tag_put(&x, (uint32_t)tag, samples->hits ? samples->hits + from : NULL, hit - from) < 0)
 			return -ENOMEM;
 	}
 	return 0;

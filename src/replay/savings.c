@@ -431,21 +431,16 @@ static int by_saving(const void *a, const void *b)
 	return x->what < y->what ? -1 : x->what > y->what;
 }
 
-static int nexts_find(struct saver *x)
+static int next_do(void *arg, size_t i)
 {
-	for (size_t i = 0; i < x->n && i < SHIFTS; i++) {
-		struct replay_saving *s = &x->v[i];
-		size_t k = s->what == REPLAY_NO_LOCK ? 0 : 1;
-		struct replay_change c;
-		struct replay_scenario one = scenario_of(s, replay_factors[k], &c);
-		int e = s->what == REPLAY_NO_LOCK ? 0 : shift_find(x->r, s);
+	struct saver *x = arg;
+	struct replay_saving *s = &x->v[i];
+	size_t k = s->what == REPLAY_NO_LOCK ? 0 : 1;
+	struct replay_change c;
+	struct replay_scenario one = scenario_of(s, replay_factors[k], &c);
+	int e = s->what == REPLAY_NO_LOCK ? 0 : shift_find(x->r, s);
 
-		if (e == 0)
-			e = scenario_next(x->r, &one, &s->at[k].next);
-		if (e < 0)
-			return e;
-	}
-	return 0;
+	return e < 0 ? e : scenario_next(x->r, &one, &s->at[k].next);
 }
 
 int replay_savings(const struct replay *r, const struct replay_savings_options *o, struct replay_saving **ret,
@@ -468,7 +463,7 @@ int replay_savings(const struct replay *r, const struct replay_savings_options *
 	x.wcprof_n = x.n < x.wcprof_n ? x.n : x.wcprof_n;
 	e = crew_run(x.part_n, wcprof_do, &x);
 	if (e == 0)
-		e = nexts_find(&x);
+		e = crew_run(x.n < SHIFTS ? x.n : SHIFTS, next_do, &x);
 	if (e < 0)
 		return e;
 	*ret = TAKE_PTR(x.v);

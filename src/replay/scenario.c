@@ -10,6 +10,7 @@
 #include "replay/path.h"
 #include "replay/wcprof.h"
 #include "util/cleanup.h"
+#include "util/crew.h"
 
 #define BASELINE_MAX 0.01
 #define APART_MAX 0.03
@@ -208,37 +209,51 @@ int scenario_next(const struct replay *r, const struct replay_scenario *s, uint3
 
 _Static_assert((int)E1_LANES == (int)WCPROF_LANES, "one batch for both");
 
+struct evaluation {
+	const struct replay *r;
+	const struct replay_scenario *s;
+	struct weights w[E1_LANES];
+	struct replay_outcome *v;
+	unsigned engines;
+	bool next;
+};
+
+/* What E1 does not do for several at once. */
+static int one_evaluate(void *arg, size_t i)
+{
+	struct evaluation *x = arg;
+	struct e2_result two = { .makespan_ns = -1 };
+	int e = 0;
+
+	if (x->engines & REPLAY_E2 && x->r->facts.e2_ns >= 0)
+		e = e2_run(x->r, &x->w[i], NULL, NULL, &two);
+	x->v[i].e2_ns = two.makespan_ns;
+	if (e == 0 && x->next)
+		e = next_find(x->r, &x->w[i], &x->v[i].next);
+	if (e == 0)
+		outcome_judge(x->r, &x->s[i], &x->v[i]);
+	return e;
+}
+
 /* At most E1_LANES of them. */
-static int some_evaluate(const struct replay *r, const struct replay_scenario *s, struct weights *w, size_t n,
-			 unsigned engines, bool next, struct replay_outcome *ret)
+static int some_evaluate(struct evaluation *x, size_t n)
 {
 	int64_t e1_ns[E1_LANES], wcprof_ns[E1_LANES];
 	int e = 0;
 
 	for (size_t i = 0; i < n && e == 0; i++) {
-		ret[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
-		e = weights_make(r, &s[i], &w[i]);
+		x->v[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
+		e = weights_make(x->r, &x->s[i], &x->w[i]);
 	}
-	if (e == 0 && engines & REPLAY_E1)
-		e = e1_run(r, w, n, e1_ns);
-	if (e == 0 && engines & REPLAY_WCPROF)
-		e = wcprof_run(r, w, n, wcprof_ns);
+	if (e == 0 && x->engines & REPLAY_E1)
+		e = e1_run(x->r, x->w, n, e1_ns);
+	if (e == 0 && x->engines & REPLAY_WCPROF)
+		e = wcprof_run(x->r, x->w, n, wcprof_ns);
 	for (size_t i = 0; i < n && e == 0; i++) {
-		struct e2_result two = { .makespan_ns = -1 };
-
-		if (engines & REPLAY_E1)
-			ret[i].e1_ns = e1_ns[i];
-		if (engines & REPLAY_E2 && r->facts.e2_ns >= 0)
-			e = e2_run(r, &w[i], NULL, NULL, &two);
-		ret[i].e2_ns = two.makespan_ns;
-		if (engines & REPLAY_WCPROF)
-			ret[i].wcprof_ns = wcprof_ns[i];
-		if (e == 0 && next)
-			e = next_find(r, &w[i], &ret[i].next);
-		if (e == 0)
-			outcome_judge(r, &s[i], &ret[i]);
+		x->v[i].e1_ns = x->engines & REPLAY_E1 ? e1_ns[i] : -1;
+		x->v[i].wcprof_ns = x->engines & REPLAY_WCPROF ? wcprof_ns[i] : -1;
 	}
-	return e;
+	return e < 0 ? e : crew_run(n, one_evaluate, x);
 }
 
 int replay_evaluate(const struct replay *r, const struct replay_scenario *s, size_t n, unsigned engines,
@@ -246,11 +261,11 @@ int replay_evaluate(const struct replay *r, const struct replay_scenario *s, siz
 {
 	for (size_t i = 0; i < n; i += E1_LANES) {
 		size_t some = n - i < E1_LANES ? n - i : E1_LANES;
-		struct weights w[E1_LANES] = { 0 };
-		int e = some_evaluate(r, s + i, w, some, engines, n <= 4, ret + i);
+		struct evaluation x = { .r = r, .s = s + i, .v = ret + i, .engines = engines, .next = n <= 4 };
+		int e = some_evaluate(&x, some);
 
 		for (size_t k = 0; k < some; k++)
-			weights_done(&w[k]);
+			weights_done(&x.w[k]);
 		if (e < 0)
 			return e;
 	}
