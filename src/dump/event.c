@@ -16,6 +16,8 @@ static bool interval_read(struct reader *r, const struct fields *f, int64_t *ret
 
 	if (d < s)
 		return false;
+	s = s > READER_NS_MAX ? READER_NS_MAX : s;
+	d = d > READER_NS_MAX ? READER_NS_MAX : d;
 	if (!r->end_known && d > r->m->end_ns)
 		r->m->end_ns = d;
 	*ret_start = s < 0 ? 0 : s > r->m->end_ns ? r->m->end_ns : s;
@@ -202,8 +204,8 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 		.has_futex_val = fields_has(f, F_FUTEX_VAL),
 		.futex_val = (uint32_t)fields_number(f, F_FUTEX_VAL),
 	};
-	x.has_timeout = fields_has(f, F_TIMEOUT_NS);
-	x.timeout_ns = (int64_t)fields_number(f, F_TIMEOUT_NS);
+	x.has_timeout = fields_has(f, F_TIMEOUT_NS) && (int64_t)f->number[F_TIMEOUT_NS] >= 0;
+	x.timeout_ns = x.has_timeout ? (int64_t)f->number[F_TIMEOUT_NS] : 0;
 	x.clipped = fields_number(f, F_CLIPPED) & (CLIPPED_BEFORE | CLIPPED_AFTER);
 	x.cpu_from = cpu_read(f, F_CPU_FROM);
 	x.cpu_to = cpu_read(f, F_CPU_TO);
@@ -341,7 +343,7 @@ static int thread_event(struct reader *r, const struct fields *f, const char **r
 	};
 	uint32_t index;
 
-	if (t.begin_ns < 0 || t.end_ns < t.begin_ns || (r->end_known && t.end_ns > r->m->end_ns)) {
+	if (t.begin_ns < 0 || t.end_ns < t.begin_ns || t.end_ns > (r->end_known ? r->m->end_ns : READER_NS_MAX)) {
 		*ret_why = "a thread's lifetime is not within the recording";
 		return -EBADMSG;
 	}

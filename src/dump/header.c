@@ -96,7 +96,9 @@ static int strings_read(struct reader *r, struct json_object *array)
 
 static int64_t start_clamp(const struct reader *r, int64_t ns)
 {
-	return ns < 0 ? 0 : r->end_known && ns > r->m->end_ns ? r->m->end_ns : ns;
+	int64_t max_ns = r->end_known ? r->m->end_ns : READER_NS_MAX;
+
+	return ns < 0 ? 0 : ns > max_ns ? max_ns : ns;
 }
 
 static int open_op_read(struct reader *r, struct json_object *o)
@@ -240,8 +242,14 @@ int reader_header(struct reader *r, const char *line, size_t n, struct dump_fact
 	if (e < 0)
 		return e;
 	member_int(o, "epoch_unix_nano", &r->m->epoch_unix_ns);
+	/* Its sum with any time of the recording is a time. */
+	if (r->m->epoch_unix_ns < 0 || r->m->epoch_unix_ns > INT64_MAX - 2 * READER_NS_MAX) {
+		reader_complain(r, "epoch_unix_nano is no time");
+		r->m->epoch_unix_ns = 0;
+	}
 	if (member_int(o, "dumped_unix_nano", &dumped) &&
 	    !__builtin_sub_overflow(dumped, r->m->epoch_unix_ns, &total_ns) && total_ns > 0) {
+		total_ns = total_ns > READER_NS_MAX ? READER_NS_MAX : total_ns;
 		r->m->end_ns = total_ns > r->m->end_ns ? total_ns : r->m->end_ns;
 		r->end_known = true;
 	}

@@ -9,6 +9,12 @@
 #include "model/model.h"
 #include "util/map.h"
 
+/*
+ * The longest recording, more than a year. Later times are those of damage, and so many that their sums don't fit are
+ * not to be had from what is left.
+ */
+#define READER_NS_MAX (INT64_C(1) << 55)
+
 /* References as the dump has them, until all that they may mean has been read. By index of the model's vector. */
 struct wait_refs {
 	uint64_t op, target;

@@ -24,6 +24,12 @@
 #define TAGS_DETAILED_MAX (1 << 16)
 /* A resource with a smaller part of all blocked time than this has no name of its own. */
 #define RESOURCE_PART 1000
+/* Times of years, as only damage makes them, are cut into very many points. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define POINTS_MAX (1 << 18)
+#else
+#define POINTS_MAX (1 << 28)
+#endif
 /* How late a timer may be by itself; beyond, a time limit is not what it seems. */
 #define TIMER_LATE_NS 1000000
 
@@ -62,7 +68,7 @@ static int points_grow(struct points *p)
 {
 	size_t cap = p->cap;
 
-	if (p->n >= INT32_MAX)
+	if (p->n >= POINTS_MAX)
 		return -E2BIG;
 #define GROW(member) (cap = p->cap, VEC_RESERVE(p->member, cap, p->n + 1) < 0)
 	if (GROW(what) || GROW(cpu_ns) || GROW(cpu_tag) || GROW(wait_ns) || GROW(run_ns) || GROW(lat_ns) || GROW(object) ||

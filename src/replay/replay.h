@@ -26,7 +26,7 @@ struct replay_options {
 	bool damaged;	/* the file had lines that could not be read, or ended too early */
 };
 
-/* Compiles. o may be NULL. 0, -ENOMEM, -E2BIG (more than 2^31 points). An empty recording is fine: its makespan is 0. */
+/* Compiles. o may be NULL. 0, -ENOMEM, -E2BIG (more than 2^28 points). An empty recording is fine: its makespan is 0. */
 int replay_new(const struct model *m, const struct replay_options *o, struct replay **ret);
 struct replay *replay_free(struct replay *r); /* NULL-safe, gives NULL */
 DEFINE_CLEANUP(struct replay *, replay_free)

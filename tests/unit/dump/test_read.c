@@ -557,3 +557,26 @@ Test(read, facts_and_integrity_of_the_header)
 	dump_facts_done(&facts);
 	model_free(m);
 }
+
+/* Sums of times must fit: what is later than any recording is cut, an epoch that leaves no room is none. */
+Test(read, times_that_no_recording_has)
+{
+	struct dump_problem problem;
+	struct model *m = fixture_read(
+		"{\"schema_version\":1,\"epoch_unix_nano\":9223372036854775807,\"strings\":[\"\"]}\n"
+		"{\"e\":\"op\",\"id\":1,\"s\":5,\"d\":9223372036854775807}\n"
+		"{\"e\":\"wait\",\"rs\":\"io\",\"s\":9223372036854775806,\"d\":9223372036854775807,\"timeout_ns\":-9223372036854775808}\n",
+		&problem), *again;
+	char *text;
+
+	cr_expect(strcmp(problem.message, "epoch_unix_nano is no time") == 0, "%s", problem.message);
+	cr_assert(m->op_n == 2 && m->wait_n == 2 && !m->epoch_unix_ns);
+	cr_expect(m->end_ns == INT64_C(1) << 55 && m->ops[1].start_ns == 5 && m->ops[1].end_ns == m->end_ns);
+	cr_expect(m->waits[1].start_ns == m->end_ns && m->waits[1].end_ns == m->end_ns && !m->waits[1].has_timeout);
+	text = fixture_write(m);
+	again = fixture_read(text, &problem);
+	cr_expect(!problem.message[0] && again->ops[1].end_ns == m->end_ns, "%s", problem.message);
+	free(text);
+	model_free(again);
+	model_free(m);
+}
