@@ -199,7 +199,7 @@ static inline char *plain_number(char *p, bool *ret_negative, uint64_t *ret)
 
 enum quick { QUICK_OK, QUICK_UNSURE, QUICK_BAD, QUICK_NOMEM };
 
-/* Integers up to a closing bracket, p behind the opening one: behind it, or NULL, with *ret_full if for want of memory. */
+/* Integers up to a closing bracket, p behind the opening one: behind it, or NULL; *ret_full: for want of memory. */
 static char *integers_scan(struct fields *f, char *p, bool *ret_full)
 {
 	for (p = blanks_skip(p); *p != ']';) {

@@ -86,7 +86,10 @@ int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_i
 
 /* header.c: line 1; facts may be filled in part on failure. 0, -EINVAL (complained), -ENOMEM. */
 int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts);
-/* event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM; -EAGAIN: not apart, -ENOTSUP: nor its neighbours. */
+/*
+ * event.c: any other line. 0, -EBADMSG with *ret_why static, -ENOMEM. Of a reader apart also -EAGAIN: the reader of all
+ * must read it, -ENOTSUP: and what is beside it.
+ */
 int reader_event(struct reader *r, const struct fields *f, const char **ret_why);
 /* header.c: what a header says of its place among the dumps of a run. 0, -EINVAL (complained), -ENOMEM. */
 int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *ret_epoch_unix_ns,

@@ -565,7 +565,8 @@ Test(read, times_that_no_recording_has)
 	struct model *m = fixture_read(
 		"{\"schema_version\":1,\"epoch_unix_nano\":9223372036854775807,\"strings\":[\"\"]}\n"
 		"{\"e\":\"op\",\"id\":1,\"s\":5,\"d\":9223372036854775807}\n"
-		"{\"e\":\"wait\",\"rs\":\"io\",\"s\":9223372036854775806,\"d\":9223372036854775807,\"timeout_ns\":-9223372036854775808}\n",
+		"{\"e\":\"wait\",\"rs\":\"io\",\"s\":9223372036854775806,\"d\":9223372036854775807,"
+		"\"timeout_ns\":-9223372036854775808}\n",
 		&problem), *again;
 	char *text;
 
