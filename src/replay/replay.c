@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "replay/classes.h"
-#include "replay/crew.h"
+#include "util/crew.h"
 #include "replay/e2.h"
 #include "replay/path.h"
 #include "replay/wcprof.h"
