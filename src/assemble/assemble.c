@@ -120,6 +120,7 @@ struct assemble *assemble_free(struct assemble *a)
 	free(a->resources);
 	free(a->idents);
 	free(a->sample_next);
+	free(a->offs);
 	free(a);
 	return NULL;
 }
@@ -280,6 +281,8 @@ static int threads_finish(struct assemble *a, int64_t end_ns)
 	for (uint32_t i = 1; i < m->thread_n; i++) {
 		struct model_thread *t = &m->threads[i];
 
+		if (t->flushed)
+			continue;
 		if (assemble_wait_flush(a, i) < 0)
 			return -ENOMEM;
 		if (!a->threads[i].death_ns) {
@@ -307,6 +310,8 @@ static void ops_finish(struct model *m, int64_t end_ns)
 	for (size_t i = 1; i < m->op_n; i++) {
 		struct model_op *op = &m->ops[i];
 
+		if (op->flushed)
+			continue;
 		if (op->open)
 			op->clipped |= CLIPPED_AFTER;
 		if (op->open || op->end_ns > end_ns)
@@ -340,7 +345,7 @@ static void waits_hold(struct assemble *a, int64_t end_ns)
 		int64_t first_ns = assemble_relative(a, a->threads[i].first_wait_ns);
 		int64_t last_ns = assemble_relative(a, a->threads[i].last_wait_ns);
 
-		if (!t->op || !a->threads[i].last_wait_ns)
+		if (t->flushed || !t->op || !a->threads[i].last_wait_ns)
 			continue;
 		first_ns = first_ns < end_ns ? first_ns : end_ns;
 		last_ns = last_ns < end_ns ? last_ns : end_ns;
@@ -458,17 +463,47 @@ static int rows_finish(struct assemble *a)
 	return 0;
 }
 
-int assemble_finish(struct assemble *a, uint64_t end_ns)
+/* Of goroutines that were flushed entries are left without one: nothing refers to them. */
+static void threads_compact(struct assemble *a)
+{
+	struct model *m = a->m;
+	uint32_t *to = m->free_thread ? calloc(m->thread_n, sizeof(*to)) : NULL, kept = 1;
+
+	/* Without memory for it they stay. */
+	if (!to)
+		return;
+	for (uint32_t i = 1; i < m->thread_n; i++) {
+		if (m->threads[i].flushed)
+			continue;
+		m->threads[kept] = m->threads[i];
+		a->threads[kept] = a->threads[i];
+		to[i] = kept++;
+	}
+	for (size_t i = 1; i < m->wait_n; i++) {
+		m->waits[i].thread = to[m->waits[i].thread];
+		m->waits[i].waker = to[m->waits[i].waker];
+	}
+	for (size_t i = 1; i < m->row_n; i++)
+		m->rows[i].thread = to[m->rows[i].thread];
+	for (size_t i = 1; i < m->sample_n; i++)
+		m->samples[i].thread = to[m->samples[i].thread];
+	m->thread_n = kept;
+	m->free_thread = 0;
+	free(to);
+}
+
+static int finish(struct assemble *a, uint64_t end_ns, bool over)
 {
 	int64_t end = assemble_relative(a, end_ns);
 
 	a->m->end_ns = end;
-	if (assemble_ops_finish(a, end_ns) < 0 || assemble_go_finish(a) < 0 || threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
+	if ((over ? assemble_ops_finish(a, end_ns) : assemble_ops_name(a)) < 0 || assemble_go_finish(a) < 0 ||
+	    threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
 		return -ENOMEM;
 	assemble_samples_finish(a);
 	ops_finish(a->m, end);
 	/* These have the times of the ops that they are of. */
-	if (assemble_hosts_finish(a) < 0)
+	if (assemble_hosts_finish(a, over) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < a->m->wait_n; i++)
 		wait_clip(a->m, &a->m->waits[i], end);
@@ -477,7 +512,18 @@ int assemble_finish(struct assemble *a, uint64_t end_ns)
 		return -ENOMEM;
 	children_clamp(a);
 	waits_clamp(a->m);
-	if (assemble_wakers_finish(a) < 0 || assemble_spans_finish(a, end_ns) < 0)
+	if (assemble_wakers_finish(a) < 0 || assemble_spans_finish(a, end_ns, over) < 0 || assemble_compact(a) < 0)
 		return -ENOMEM;
-	return assemble_compact(a);
+	threads_compact(a);
+	return 0;
+}
+
+int assemble_snapshot(struct assemble *a, uint64_t now_ns)
+{
+	return finish(a, now_ns, false);
+}
+
+int assemble_finish(struct assemble *a, uint64_t end_ns)
+{
+	return finish(a, end_ns, true);
 }

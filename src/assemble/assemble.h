@@ -34,6 +34,7 @@ struct assemble_options {
 	bool keep_args;		/* false: no argv in meta (--no-args) */
 	size_t event_cap;	/* ops + waits + links kept */
 	bool rows_by_thread;	/* a row is of one thread */
+	bool live;		/* dumps are made while it goes on: what is made or moved at the end has ids that stay */
 	/*
 	 * --only: work under ops that match, with what they spawn; NULL: all. "kind:class" or "kind:class:NAME", NAME
 	 * an ident or client; kind, class and NAME may be "*". Copied. A wait for an op outside is one without target.
@@ -208,6 +209,32 @@ void assemble_go_unfollow(struct assemble *a);
 
 /* The name of the function at a start_pc of goroutines of that process, "main.(*server).serve". At any time. 0, -ENOMEM. */
 int assemble_go_function(struct assemble *a, uint32_t tgid, uint64_t start_pc, const char *name);
+
+/*
+ * ---- while recording goes on (option live) ----
+ *
+ * Work that begins while recording is off is left out: intervals by their begin (counted in integrity.out_of_scope),
+ * ops and waits of choke points by their entry. What is in flight then ends as it would. Processes and threads are
+ * told of all the same: what comes later is theirs. Times ascend. 0, -ENOMEM.
+ */
+int assemble_switch(struct assemble *a, bool on, uint64_t time_ns);
+/* Samples that were left out so. */
+uint64_t assemble_samples_off(const struct assemble *a);
+
+/*
+ * A dump that flushes: settle before it is made (waits that may still grow are cut off: they are in it), made of a
+ * copy of the whole (assemble_snapshot() in a forked process), and then either taken out (flush) or not (dropped).
+ * In between recording goes on. What is taken out leaves its place in the event cap; ops that are still open stay, and
+ * so does whatever is referred to, without being an event. 0, -ENOMEM.
+ */
+int assemble_settle(struct assemble *a);
+int assemble_flush(struct assemble *a, uint64_t now_ns);
+void assemble_flush_drop(struct assemble *a);
+/*
+ * Makes the model what a dump of this moment shows: as assemble_finish(), but what is open stays open and is no wait.
+ * Nothing can be added afterwards. 0, -ENOMEM.
+ */
+int assemble_snapshot(struct assemble *a, uint64_t now_ns);
 
 /*
  * End of recording at end_ns (CLOCK_MONOTONIC): closes what is open, resolves

@@ -5,8 +5,11 @@
  * and that turned out not to match takes with it what is under it, but for what
  * matches by itself.
  *
- * A parent begins before its children, so it has the smaller index, and one
- * pass tells all. (Phases of an execution are made last.)
+ * A parent begins before its children, so it has the smaller id, and one pass
+ * in their order tells all. (Phases of an execution are made last.)
+ *
+ * Where dumps were made meanwhile, ids are known outside: ops stay where they
+ * are then, and those that go are as good as flushed.
  */
 #include "assemble/compact.h"
 
@@ -19,12 +22,14 @@ struct compaction {
 	struct assemble *a;
 	uint32_t *to;	/* by op: its new index, or that of who has what was under it; 0: nobody */
 	bool *outside;	/* by op: with what is under it */
+	uint32_t *order; /* ops by their ids; the first is none */
 };
 
 static void compaction_done(struct compaction *c)
 {
 	free(c->to);
 	free(c->outside);
+	free(c->order);
 }
 
 static bool is_needed(const struct assemble *a)
@@ -49,26 +54,59 @@ static bool is_outside(const struct compaction *c, uint32_t op)
 	return !a->ops[parent].thread || c->outside[parent];
 }
 
+static int id_compare(const void *x, const void *y, void *arg)
+{
+	const struct model *m = arg;
+	uint64_t a = m->ops[*(const uint32_t *)x].id, b = m->ops[*(const uint32_t *)y].id;
+
+	return a < b ? -1 : a > b;
+}
+
+static void ops_order(struct compaction *c)
+{
+	struct model *m = c->a->m;
+
+	for (uint32_t i = 0; i < m->op_n; i++)
+		c->order[i] = i;
+	if (c->a->o.live)
+		qsort_r(c->order + 1, m->op_n - 1, sizeof(*c->order), id_compare, m);
+}
+
+/* Where an op is that stays. */
+static uint32_t op_place(struct compaction *c, uint32_t op, uint32_t *kept)
+{
+	struct model *m = c->a->m;
+
+	if (c->a->o.live)
+		return op;
+	m->ops[*kept] = m->ops[op];
+	m->ops[*kept].id = *kept;
+	return (*kept)++;
+}
+
 static void ops_move(struct compaction *c)
 {
 	struct model *m = c->a->m;
 	uint32_t kept = 1;
 
-	for (uint32_t i = 1; i < m->op_n; i++) {
-		uint32_t parent = m->ops[i].parent < i ? m->ops[i].parent : 0;
+	for (size_t n = 1; n < m->op_n; n++) {
+		uint32_t i = c->order[n], parent = m->ops[i].id ? m->ops[i].parent : 0;
 
+		if (m->ops[parent].id >= m->ops[i].id)
+			parent = 0;
 		c->outside[i] = is_outside(c, i);
 		if (c->outside[i] || c->a->ops[i].flags & OP_REMOVED) {
 			c->to[i] = c->outside[i] ? 0 : c->to[parent];
+			m->flushed_op_n += c->a->o.live && !m->ops[i].flushed;
+			m->ops[i].flushed |= c->a->o.live;
 			continue;
 		}
-		m->ops[kept] = m->ops[i];
-		m->ops[kept].id = kept;
+		c->to[i] = op_place(c, i, &kept);
 		/* One that matches is not under what doesn't. */
-		m->ops[kept].parent = c->outside[parent] ? 0 : c->to[parent];
-		c->to[i] = kept++;
+		m->ops[c->to[i]].parent = c->outside[parent] ? 0 : c->to[parent];
 	}
-	m->op_n = kept;
+	if (!c->a->o.live)
+		m->op_n = kept;
 }
 
 /* An interval of a wait that goes is no more counted. */
@@ -157,8 +195,10 @@ int assemble_compact(struct assemble *a)
 		return 0;
 	c.to = calloc(a->m->op_n, sizeof(*c.to));
 	c.outside = calloc(a->m->op_n, sizeof(*c.outside));
-	if (!c.to || !c.outside)
+	c.order = calloc(a->m->op_n, sizeof(*c.order));
+	if (!c.to || !c.outside || !c.order)
 		return -ENOMEM;
+	ops_order(&c);
 	/* Waits first: whether a waker's op is its thread's own is asked by the old numbers. */
 	ops_move(&c);
 	waits_move(&c);

@@ -491,7 +491,9 @@ int assemble_go_interval(struct assemble *a, const struct wcbpf_go_interval *e)
 	    assemble_goroutine_at(a, thread, e->goid, e->park_ns, &g) < 0 ||
 	    stretch_of(a, a->processes[g->strand.process].go, g, e, &x) < 0)
 		return -ENOMEM;
-	if (assemble_in_scope(a, &g->strand, 0) && assemble_strand_thread(a, &g->strand, e->park_ns, &entry) < 0)
+	entry = g->strand.thread;
+	if (!assemble_is_off(a, e->park_ns) && assemble_in_scope(a, &g->strand, 0) &&
+	    assemble_strand_thread(a, &g->strand, e->park_ns, &entry) < 0)
 		return -ENOMEM;
 	return assemble_stretch_take(a, &g->strand, entry, &x);
 }
@@ -504,8 +506,11 @@ int assemble_goroutine_blocks(struct assemble *a, const struct wcbpf_interval *e
 
 	if (!a->processes[a->m->threads[*ret_thread].process].go)
 		return 0;
-	if (assemble_goroutine_at(a, *ret_thread, e->goid, e->out_ns, &g) < 0 ||
-	    (assemble_in_scope(a, &g->strand, 0) && assemble_strand_thread(a, &g->strand, e->out_ns, &entry) < 0))
+	if (assemble_goroutine_at(a, *ret_thread, e->goid, e->out_ns, &g) < 0)
+		return -ENOMEM;
+	entry = g->strand.thread;
+	if (!assemble_is_off(a, e->out_ns) && assemble_in_scope(a, &g->strand, 0) &&
+	    assemble_strand_thread(a, &g->strand, e->out_ns, &entry) < 0)
 		return -ENOMEM;
 	x->words.tid = e->tid;
 	x->key.comm_id = 0;
@@ -601,6 +606,36 @@ int assemble_go_end(struct assemble *a, uint32_t process, uint64_t time_ns)
 		return r;
 	runtime_free(a->processes[process].go);
 	a->processes[process].go = NULL;
+	return 0;
+}
+
+/* The walk must not see the map change: so they are found first. */
+static int ended_forget(struct assemble *a, struct go_runtime *go)
+{
+	_cleanup_(freep) uint64_t *gone = NULL;
+	uint64_t goid, value;
+	size_t n = 0, cap = 0;
+
+	for (size_t at = 0; map_next(go->goroutines, &at, &goid, &value);) {
+		uint32_t thread = (uint32_t)(value >> 1);
+
+		if (is_living(value) || (thread && a->thread_marks[thread]))
+			continue;
+		if (VEC_RESERVE(gone, cap, n + 1) < 0)
+			return -ENOMEM;
+		gone[n++] = goid;
+	}
+	for (size_t i = 0; i < n; i++)
+		map_remove(go->goroutines, gone[i], NULL);
+	return 0;
+}
+
+int assemble_go_forget(struct assemble *a)
+{
+	for (size_t i = 1; i < a->m->process_n; i++) {
+		if (a->processes[i].go && ended_forget(a, a->processes[i].go) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }
 

@@ -33,6 +33,8 @@ int assemble_go_end(struct assemble *a, uint32_t process, uint64_t time_ns);
 /* Calls with every strand of the process's goroutines. 0, or what it gave. */
 int assemble_go_each(struct assemble *a, uint32_t process, int (*visit)(struct assemble *a, struct strand *s, uint64_t ns),
 		     uint64_t ns);
+/* Forgets who they were that have ended and whose entry is not marked. 0, -ENOMEM. */
+int assemble_go_forget(struct assemble *a);
 void assemble_go_free(struct assemble *a);
 /* Names of entries and rows, at the end. 0, -ENOMEM. */
 int assemble_go_finish(struct assemble *a);

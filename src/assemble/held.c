@@ -50,6 +50,18 @@ void assemble_held_free(struct held *x)
 	free(x);
 }
 
+void assemble_held_mark(const struct assemble *a, const struct held *x)
+{
+	if (!x)
+		return;
+	a->op_marks[x->target] = a->op_marks[x->place.op] = 1;
+	a->thread_marks[x->sum.waker] = 1;
+	for (size_t i = 0; i < x->kept_n; i++)
+		a->thread_marks[x->kept[i].waker] = 1;
+	for (size_t i = 0; i < x->folded_n; i++)
+		a->thread_marks[x->folded[i].waker] = 1;
+}
+
 static void held_freep(struct held **x)
 {
 	assemble_held_free(*x);

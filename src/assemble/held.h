@@ -14,3 +14,5 @@ int assemble_held_take(const struct assemble *a, struct strand *s, struct call *
 /* The call, which is off the strand by now, is over; c's held is freed. 0, -ENOMEM. */
 int assemble_held_close(struct assemble *a, struct strand *s, struct call *c, const struct call_end *end);
 void assemble_held_free(struct held *x);
+/* Marks the ops and entries that it refers to. */
+void assemble_held_mark(const struct assemble *a, const struct held *x);

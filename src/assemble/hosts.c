@@ -27,6 +27,13 @@
 #include "assemble/threads.h"
 #include "util/vec.h"
 
+/*
+ * Phases are made anew for each dump. In all of them they have the same ids, which no op has that begins meanwhile;
+ * still numbers that a double can hold.
+ */
+#define PHASE_IDS (1ull << 48)
+#define PHASES_MAX 16
+
 enum program_kind { PROGRAM_RUNTIME, PROGRAM_INIT, PROGRAM_COMMAND };
 
 struct program {
@@ -54,6 +61,7 @@ struct run {
 	const struct root *root;
 	const struct program *first, *init, *command;
 	uint32_t parent; /* of its phases */
+	uint32_t phase_n;
 	int64_t end_ns, last_exit_ns;
 	bool open, any_alive;
 };
@@ -259,7 +267,7 @@ static void run_end_find(const struct assemble *a, struct run *r)
 }
 
 /* From start to end, 0: to the op's. What would begin after that is none. *ret: its op, 0: none or no place. */
-static int phase_add(struct assemble *a, const struct run *r, uint32_t parent, const char *class, enum work_type work,
+static int phase_add(struct assemble *a, struct run *r, uint32_t parent, const char *class, enum work_type work,
 		     int64_t start_ns, int64_t end_ns, uint32_t *ret)
 {
 	uint32_t op, class_id;
@@ -275,6 +283,8 @@ static int phase_add(struct assemble *a, const struct run *r, uint32_t parent, c
 		return 0;
 	a->ops[op] = (struct op_state){ .thread = a->ops[r->parent].thread, .flags = OP_ASIDE };
 	o = &a->m->ops[op];
+	if (a->o.live)
+		o->id = PHASE_IDS + (uint64_t)(r->host - a->hosts) * PHASES_MAX + r->phase_n++;
 	o->parent = parent;
 	o->class_id = class_id;
 	o->work = (uint8_t)work;
@@ -296,7 +306,7 @@ static int64_t spawn_ns(const struct assemble *a, const struct run *r)
 	return r->command->process != r->init->process && fork_ns < exec_ns ? fork_ns : exec_ns;
 }
 
-static int exit_add(struct assemble *a, const struct run *r, uint32_t parent, int64_t exit_ns)
+static int exit_add(struct assemble *a, struct run *r, uint32_t parent, int64_t exit_ns)
 {
 	int64_t last_ns = r->last_exit_ns > exit_ns ? r->last_exit_ns : exit_ns;
 	uint32_t op, none;
@@ -307,7 +317,7 @@ static int exit_add(struct assemble *a, const struct run *r, uint32_t parent, in
 	return r->any_alive ? 0 : phase_add(a, r, op, "exec.stdioDrain", WORK_ENGINE, last_ns, 0, &none);
 }
 
-static int process_run_add(struct assemble *a, const struct run *r, int64_t begin_ns)
+static int process_run_add(struct assemble *a, struct run *r, int64_t begin_ns)
 {
 	uint64_t death_ns = r->command ? a->processes[r->command->process].death_ns : 0;
 	int64_t exec_ns = r->command ? assemble_relative(a, r->command->exec_ns) : 0;
@@ -353,21 +363,54 @@ static int host_finish(struct assemble *a, const struct host *h)
 	return released ? process_run_add(a, &r, assemble_relative(a, released->exec_ns)) : 0;
 }
 
-int assemble_hosts_finish(struct assemble *a)
+int assemble_hosts_finish(struct assemble *a, bool over)
 {
 	for (size_t i = 1; i < a->host_n; i++) {
+		if ((!over && a->m->ops[a->hosts[i].op].open) || !a->hosts[i].op)
+			continue;
 		if (host_finish(a, &a->hosts[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
+static void host_done(struct host *h)
+{
+	free(h->roots);
+	free(h->programs);
+	*h = (struct host){ 0 };
+}
+
+void assemble_hosts_flush(struct assemble *a)
+{
+	for (size_t i = 1; i < a->host_n; i++) {
+		struct host *h = &a->hosts[i];
+
+		if (!h->op || a->m->ops[h->op].open || a->m->ops[h->op].late)
+			continue;
+		map_remove(a->host_ops, h->op, NULL);
+		host_done(h);
+	}
+	/* What its processes do from now on is nobody's. */
+	for (size_t i = 1; i < a->m->process_n; i++) {
+		if (a->processes[i].host && !a->hosts[a->processes[i].host].op)
+			a->processes[i].host = 0;
+	}
+}
+
+void assemble_hosts_mark(const struct assemble *a)
+{
+	for (size_t i = 1; i < a->host_n; i++) {
+		a->op_marks[a->hosts[i].op] = 1;
+		for (size_t k = 0; k < a->hosts[i].root_n; k++)
+			a->op_marks[a->hosts[i].roots[k].from_op] = 1;
+	}
+}
+
 void assemble_hosts_free(struct assemble *a)
 {
-	for (size_t i = 0; i < a->host_n; i++) {
-		free(a->hosts[i].roots);
-		free(a->hosts[i].programs);
-	}
+	for (size_t i = 0; i < a->host_n; i++)
+		host_done(&a->hosts[i]);
 	free(a->hosts);
 	map_free(a->host_ops);
 }

@@ -8,6 +8,10 @@ int assemble_host_begin(struct assemble *a, uint32_t op);
 /* A process was forked by a strand that was at from_op (0: at nothing). 0, -ENOMEM. */
 int assemble_host_fork(struct assemble *a, uint32_t process, uint32_t from_op, uint64_t time_ns);
 int assemble_host_exec(struct assemble *a, uint32_t process, const struct wcbpf_exec *e);
-/* Makes the phases. 0, -ENOMEM. */
-int assemble_hosts_finish(struct assemble *a);
+/* Makes the phases; not over: of those executions that have ended. 0, -ENOMEM. */
+int assemble_hosts_finish(struct assemble *a, bool over);
+/* What was flushed takes its phases with it: they were in that dump. */
+void assemble_hosts_flush(struct assemble *a);
+/* Marks the ops that are referred to. */
+void assemble_hosts_mark(const struct assemble *a);
 void assemble_hosts_free(struct assemble *a);

@@ -120,6 +120,39 @@ static int seed_tie(struct assemble *a, uint32_t process)
 	return 0;
 }
 
+int assemble_links_settle(struct assemble *a)
+{
+	for (uint32_t i = 1; i < a->m->process_n; i++) {
+		uint32_t parent_pid = a->processes[i].seed_parent_pid;
+
+		if (!parent_pid || !assemble_process_started(a, parent_pid, a->processes[i].seed_parent_start_ns))
+			continue;
+		if (seed_tie(a, i) < 0)
+			return -ENOMEM;
+		a->processes[i].seed_parent_pid = 0;
+	}
+	return 0;
+}
+
+void assemble_links_flush(struct assemble *a, size_t n)
+{
+	struct model *m = a->m;
+	size_t kept = 1;
+
+	/* The ident of one that leads to a process is that process: so that one is told where it is now. */
+	for (size_t i = 1; i < m->link_n; i++) {
+		struct model_link link = m->links[i];
+		uint32_t *place = link.to ? &a->processes[link.ident_id].link : NULL;
+		bool stays = i >= n || !link.from;
+
+		if (place && *place == i)
+			*place = stays ? (uint32_t)kept : 0;
+		if (stays)
+			m->links[kept++] = link;
+	}
+	m->link_n = kept;
+}
+
 int assemble_links_finish(struct assemble *a)
 {
 	struct model *m = a->m;

@@ -243,7 +243,7 @@ static int op_begin(struct assemble *a, struct hit *h, const struct hit_values *
 	bool meant;
 
 	ret->kind = CALL_LEFT_OUT;
-	if (only_ask(h->point, v, h->point->acts_at_exit) == ONLY_NO)
+	if (only_ask(h->point, v, h->point->acts_at_exit) == ONLY_NO || assemble_is_off(a, h->time_ns))
 		return 0;
 	if (under_ask(a, h->point, assemble_strand_place(a, h->strand, h->depth).op, v, &meant) < 0)
 		return -ENOMEM;
@@ -324,7 +324,7 @@ static int end_act(struct assemble *a, struct hit *h, const struct hit_values *v
 
 		c = tied_find(a, h, v);
 		if (!c) {
-			a->m->integrity.unmatched_exits++;
+			a->m->integrity.unmatched_exits += !a->off_n;
 			return 0;
 		}
 		return assemble_call_close(a, h->strand, c, &end);
@@ -334,7 +334,7 @@ static int end_act(struct assemble *a, struct hit *h, const struct hit_values *v
 	op = assemble_key_find(a, h->strand->process);
 	/* Whoever has the key now may be no BEGIN's, or over. */
 	if (!op || !map_remove(a->begun, op, NULL)) {
-		a->m->integrity.unmatched_exits += !a->scope;
+		a->m->integrity.unmatched_exits += !a->scope && !a->off_n;
 		return 0;
 	}
 	a->m->ops[op].outcome = outcome_of(&none, h->point, v);
@@ -435,7 +435,8 @@ static int act(struct assemble *a, struct hit *h, const struct hit_values *v)
 static int wait_begin(struct assemble *a, struct hit *h, const struct hit_values *v)
 {
 	struct place place = assemble_strand_place(a, h->strand, h->depth);
-	bool wanted = only_ask(h->point, v, false) != ONLY_NO && (!a->scope || place.in_scope);
+	bool wanted = only_ask(h->point, v, false) != ONLY_NO && (!a->scope || place.in_scope) &&
+		      !assemble_is_off(a, h->time_ns);
 	struct call *c;
 	uint32_t thread;
 	bool meant;
@@ -615,16 +616,36 @@ static int strand_finish(struct assemble *a, struct strand *s, uint64_t end_ns)
 	return 0;
 }
 
-int assemble_ops_finish(struct assemble *a, uint64_t end_ns)
+static int strands_each(struct assemble *a, int (*visit)(struct assemble *a, struct strand *s, uint64_t ns), uint64_t ns)
 {
 	/* Entries may be made meanwhile, of goroutines that have nothing open. */
 	for (uint32_t i = 1; i < a->m->thread_n; i++) {
-		if (strand_finish(a, a->threads[i].strand, end_ns) < 0)
+		if (visit(a, a->threads[i].strand, ns) < 0)
 			return -ENOMEM;
 	}
 	for (uint32_t i = 1; i < a->m->process_n; i++) {
-		if (assemble_go_each(a, i, strand_finish, end_ns) < 0)
+		if (assemble_go_each(a, i, visit, ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+int assemble_ops_finish(struct assemble *a, uint64_t end_ns)
+{
+	return strands_each(a, strand_finish, end_ns);
+}
+
+static int strand_name(struct assemble *a, struct strand *s, uint64_t ns)
+{
+	(void)ns;
+	for (size_t i = 0; s && i < s->call_n; i++) {
+		if (s->calls[i].kind == CALL_OP && class_finish(a, s->calls[i].op, s->calls[i].point) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int assemble_ops_name(struct assemble *a)
+{
+	return strands_each(a, strand_name, 0);
 }

@@ -68,6 +68,10 @@ int assemble_sample(struct assemble *a, const struct wcbpf_sample *e)
 
 	if (!e->tid || !e->tgid)
 		return -EBADMSG;
+	if (assemble_is_off(a, e->head.time_ns)) {
+		a->off_sample_n++;
+		return 0;
+	}
 	memcpy(comm, e->comm, WCBPF_COMM_LEN);
 	span.comm = comm;
 	if (assemble_thread_for(a, e->tid, e->tgid, &span, &key.thread) < 0 ||

@@ -104,7 +104,7 @@ static bool covers(const struct span *s, const struct model_op *o, int64_t end_n
 	return outside_ns <= OUTSIDE_NS_MAX || outside_ns <= length_ns / 10;
 }
 
-int assemble_spans_finish(struct assemble *a, uint64_t end_ns)
+int assemble_spans_finish(struct assemble *a, uint64_t end_ns, bool over)
 {
 	struct model *m = a->m;
 	_cleanup_(freep) uint8_t *taken = NULL;
@@ -120,7 +120,7 @@ int assemble_spans_finish(struct assemble *a, uint64_t end_ns)
 	for (size_t i = 1; i < a->spans->n; i++) {
 		const struct span *s = &a->spans->items[i];
 
-		if (taken[s->op] || !covers(s, &m->ops[s->op], end))
+		if ((!over && m->ops[s->op].open) || taken[s->op] || !covers(s, &m->ops[s->op], end))
 			continue;
 		r = model_span_add(m, &index);
 		if (r == -ENOSPC)
@@ -133,6 +133,35 @@ int assemble_spans_finish(struct assemble *a, uint64_t end_ns)
 		memcpy(m->spans[index].span, s->ids.span, sizeof(s->ids.span));
 	}
 	return 0;
+}
+
+void assemble_spans_flush(struct assemble *a)
+{
+	struct spans *s = a->spans;
+	size_t kept = 1;
+
+	if (!s)
+		return;
+	map_clear(s->hashes);
+	for (size_t i = 1; i < s->n; i++) {
+		struct span x = s->items[i];
+		uint64_t hash = assemble_hash(&x.ids, sizeof(x.ids)), first = 0;
+
+		if (!a->m->ops[x.op].open && !a->m->ops[x.op].late)
+			continue;
+		map_get(s->hashes, hash, &first);
+		x.next = (uint32_t)first;
+		/* The map keeps its memory, and was larger. */
+		map_put(s->hashes, hash, kept);
+		s->items[kept++] = x;
+	}
+	s->n = kept;
+}
+
+void assemble_spans_mark(const struct assemble *a)
+{
+	for (size_t i = 1; a->spans && i < a->spans->n; i++)
+		a->op_marks[a->spans->items[i].op] = 1;
 }
 
 void assemble_spans_free(struct assemble *a)

@@ -170,6 +170,11 @@ struct op_state {
 	uint32_t flags : 4;   /* enum op_flags */
 };
 
+/* From off_ns on until on_ns; UINT64_MAX: still. */
+struct off_time {
+	uint64_t off_ns, on_ns;
+};
+
 struct assemble {
 	struct model *m; /* not owned */
 	struct assemble_options o;
@@ -202,6 +207,13 @@ struct assemble {
 	struct map *host_ops; /* op -> host */
 	struct spans *spans;
 	struct buffer text; /* for texts being made */
+	uint64_t op_id;	    /* of the op that began last */
+	struct off_time *offs; /* when recording was off, in time order */
+	size_t off_n, off_cap;
+	uint64_t off_sample_n; /* samples that came meanwhile */
+	bool marked;	    /* a dump is being written, and then flushed */
+	size_t mark_wait_n, mark_link_n; /* of the model then */
+	uint8_t *op_marks, *thread_marks; /* while a flush looks what is referred to; else NULL */
 	bool ops_seen;	    /* a choke point was hit */
 	bool no_memory;	    /* where it could not be told: assemble_event() does */
 };
@@ -218,6 +230,18 @@ static inline uint64_t assemble_clip(const struct assemble *a, uint64_t time_ns)
 static inline int64_t assemble_relative(const struct assemble *a, uint64_t time_ns)
 {
 	return (int64_t)(assemble_clip(a, time_ns) - a->o.begin_ns);
+}
+
+/* Was recording off at that moment? */
+static inline bool assemble_is_off(const struct assemble *a, uint64_t time_ns)
+{
+	for (size_t i = a->off_n; i; i--) {
+		if (time_ns >= a->offs[i - 1].on_ns)
+			return false;
+		if (time_ns >= a->offs[i - 1].off_ns)
+			return true;
+	}
+	return false;
 }
 
 /* For keys of 32-bit words. Hashes of different keys may be equal: chains are compared. */

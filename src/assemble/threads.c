@@ -32,7 +32,7 @@ int assemble_op_begin(struct assemble *a, enum op_kind kind, uint64_t begin_ns, 
 		return -ENOMEM;
 	a->ops[op] = (struct op_state){ 0 };
 	a->m->ops[op] = (struct model_op){
-		.id = op,
+		.id = ++a->op_id,
 		.kind = (uint8_t)kind,
 		.work = WORK_USER,
 		.start_ns = assemble_relative(a, begin_ns),
@@ -51,6 +51,7 @@ void assemble_op_end(struct assemble *a, uint32_t op, uint64_t time_ns)
 	if (!op || !o->open)
 		return;
 	o->open = false;
+	o->late = a->marked;
 	o->end_ns = end_ns > o->start_ns ? end_ns : o->start_ns;
 }
 

@@ -329,7 +329,9 @@ int assemble_stretch_put(struct assemble *a, struct strand *s, uint32_t thread, 
 
 int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread, const struct stretch *x)
 {
-	bool in_scope = assemble_in_scope(a, s, thread);
+	/* What is in flight when recording goes off, a call or a choke point's wait, is told of to its end. */
+	bool is_on = !assemble_is_off(a, x->start_ns) || continues(a->threads[thread].pending, x) || assemble_strand_waiting(s);
+	bool in_scope = is_on && assemble_in_scope(a, s, thread);
 	/* A goroutine that doesn't run is no thread's interval. */
 	uint64_t n = x->key.go_reason ? 0 : 1;
 	int r = in_scope ? assemble_stretch_put(a, s, thread, x) : 0;

@@ -38,7 +38,7 @@ static void finder_done(struct finder *f)
 
 static uint32_t op_owner(const struct assemble *a, uint32_t op)
 {
-	return a->ops[op].flags & OP_ASIDE ? 0 : a->ops[op].thread;
+	return a->ops[op].flags & OP_ASIDE || !a->m->ops[op].id ? 0 : a->ops[op].thread;
 }
 
 static uint32_t wait_owner(const struct assemble *a, uint32_t wait)
@@ -80,6 +80,29 @@ static int wait_compare(const void *x, const void *y, void *arg)
 	if (m->waits[i].start_ns != m->waits[k].start_ns)
 		return m->waits[i].start_ns < m->waits[k].start_ns ? -1 : 1;
 	return i < k ? -1 : i > k;
+}
+
+static int op_compare(const void *x, const void *y, void *arg)
+{
+	const struct model *m = arg;
+	const struct model_op *a = &m->ops[*(const uint32_t *)x], *b = &m->ops[*(const uint32_t *)y];
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* They are in order as they came, but where one took the entry of another that was flushed. */
+static void ops_sort(struct finder *f)
+{
+	struct model *m = f->a->m;
+
+	for (size_t i = 1; f->a->o.live && i < m->thread_n; i++) {
+		uint32_t first = f->ops.first[i], n = f->ops.first[i + 1] - first;
+
+		if (n > 1)
+			qsort_r(f->ops.index + first, n, sizeof(uint32_t), op_compare, m);
+	}
 }
 
 /* Waits come as they end: of a choke point's the inner ones first. */
@@ -185,6 +208,7 @@ int assemble_wakers_finish(struct assemble *a)
 		return 0;
 	if (sorted_make(a, a->m->op_n, op_owner, &f.ops) < 0)
 		return -ENOMEM;
+	ops_sort(&f);
 	for (size_t i = 1; i < a->m->wait_n; i++) {
 		struct model_wait *w = &a->m->waits[i];
 		uint32_t op;

@@ -14,6 +14,13 @@
 int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), void *arg, json_sink sink,
 	       void *sink_arg);
 
+/*
+ * The same for one of several dumps of a run: texts are those of the dumps before, with their ids, and then this one's
+ * too. NULL: as dump_write().
+ */
+int dump_write_next(const struct model *m, struct strtab *texts, void (*wcbpf)(void *arg, struct json *j), void *arg,
+		    json_sink sink, void *sink_arg);
+
 /* The header's dropped_events: events over the cap and intervals that never became one. */
 uint64_t dump_dropped_events(const struct model *m);
 

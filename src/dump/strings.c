@@ -84,22 +84,25 @@ static int clean_intern(struct strtab *t, const char *text, uint32_t *ret)
 
 static int clean_table_make(struct dump_strings *s)
 {
+	struct strtab *to = s->earlier;
+
 	s->ids = calloc(s->n, sizeof(*s->ids));
-	if (!s->ids || strtab_new(&s->clean) < 0)
+	if (!s->ids || (!to && strtab_new(&s->clean) < 0))
 		return -ENOMEM;
+	to = to ?: s->clean;
 	for (size_t i = 1; i < s->n; i++) {
-		if (clean_intern(s->clean, strtab_str(s->table, (uint32_t)i), &s->ids[i]) < 0)
+		if (clean_intern(to, strtab_str(s->table, (uint32_t)i), &s->ids[i]) < 0)
 			return -ENOMEM;
 	}
-	s->table = s->clean;
+	s->table = to;
 	return 0;
 }
 
-int dump_strings_init(struct dump_strings *s, const struct strtab *table)
+int dump_strings_init(struct dump_strings *s, const struct strtab *table, struct strtab *earlier)
 {
-	*s = (struct dump_strings){ .table = table, .n = strtab_n(table) };
-	for (size_t i = 1; i < s->n; i++) {
-		if (text_is_clean(strtab_str(table, (uint32_t)i)))
+	*s = (struct dump_strings){ .table = table, .n = strtab_n(table), .earlier = earlier };
+	for (size_t i = earlier ? 0 : 1; i < s->n; i++) {
+		if (!earlier && text_is_clean(strtab_str(table, (uint32_t)i)))
 			continue;
 		if (clean_table_make(s) < 0) {
 			dump_strings_done(s);

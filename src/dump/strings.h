@@ -12,13 +12,14 @@
  */
 struct dump_strings {
 	const struct strtab *table; /* what to write */
-	struct strtab *clean;	    /* owned; NULL: table is the caller's, ids are unchanged */
-	uint32_t *ids;		    /* with clean: new id by old */
+	struct strtab *clean;	    /* owned; NULL: there is none, or earlier is in its place */
+	struct strtab *earlier;	    /* the caller's: texts that have their ids already; NULL: none do */
+	uint32_t *ids;		    /* new id by old; NULL: unchanged */
 	size_t n;		    /* of the caller's table */
 };
 
 /* 0, -ENOMEM. The table must not grow before dump_strings_done(). */
-int dump_strings_init(struct dump_strings *s, const struct strtab *table);
+int dump_strings_init(struct dump_strings *s, const struct strtab *table, struct strtab *earlier);
 void dump_strings_done(struct dump_strings *s);
 /* The id to write, 0 for one that is none. */
 uint32_t dump_strings_id(const struct dump_strings *s, uint32_t id);

@@ -395,7 +395,7 @@ static size_t open_op_n(const struct model *m)
 	size_t n = 0;
 
 	for (size_t i = 1; i < m->op_n; i++)
-		n += m->ops[i].open;
+		n += m->ops[i].open && !m->ops[i].flushed;
 	return n;
 }
 
@@ -421,7 +421,7 @@ static void header_write(struct writer *w, void (*wcbpf)(void *arg, struct json 
 		json_key(j, "open_ops");
 		json_begin_array(j);
 		for (size_t i = 1; i < m->op_n; i++) {
-			if (m->ops[i].open)
+			if (m->ops[i].open && !m->ops[i].flushed)
 				open_op_write(w, i);
 		}
 		json_end_array(j);
@@ -449,7 +449,7 @@ static int events_write(struct writer *w)
 	for (size_t i = 1; i < m->sample_n && !json_error(w->j); i++)
 		sample_write(w, i);
 	for (size_t i = 1; i < m->op_n; i++) {
-		if (!m->ops[i].open)
+		if (!m->ops[i].open && !m->ops[i].flushed)
 			op_write(w, i);
 	}
 	for (size_t i = 1; i < m->link_n; i++)
@@ -522,8 +522,8 @@ static int sample_times_group(struct writer *w)
 	return 0;
 }
 
-int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), void *arg, json_sink sink,
-	       void *sink_arg)
+int dump_write_next(const struct model *m, struct strtab *texts, void (*wcbpf)(void *arg, struct json *j), void *arg,
+		    json_sink sink, void *sink_arg)
 {
 	_cleanup_(writer_json_free) struct json *j = NULL;
 	struct writer w = { .m = m };
@@ -533,7 +533,7 @@ int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), 
 		return -ENOMEM;
 	r = sample_times_group(&w);
 	if (r == 0)
-		r = dump_strings_init(&w.strings, m->strings);
+		r = dump_strings_init(&w.strings, m->strings, texts);
 	if (r == 0) {
 		w.j = j;
 		header_write(&w, wcbpf, arg);
@@ -543,4 +543,10 @@ int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), 
 	free(w.sample_time_first);
 	free(w.sample_times);
 	return r;
+}
+
+int dump_write(const struct model *m, void (*wcbpf)(void *arg, struct json *j), void *arg, json_sink sink,
+	       void *sink_arg)
+{
+	return dump_write_next(m, NULL, wcbpf, arg, sink, sink_arg);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
- * Plain arrays, appended to and never removed from: an index is a name for
- * the whole life of the model, and 4 Mi waits cost what 4 Mi structs cost.
+ * Plain arrays: an index is a name for as long as anything refers to it, and
+ * 4 Mi waits cost what 4 Mi structs cost. Only ops and goroutines of a recording
+ * that was flushed leave entries behind, which the next ones take.
  * Only events (ops, waits, links) are capped; rows, threads and stacks carry
  * the totals, which stay right beyond the cap, and are few.
  */
@@ -96,7 +97,7 @@ struct model *model_free(struct model *m)
 
 size_t model_event_n(const struct model *m)
 {
-	return m->op_n + m->wait_n + m->link_n + m->span_n - 4;
+	return m->op_n - m->flushed_op_n + m->wait_n + m->link_n + m->span_n - 4;
 }
 
 bool model_op_is_process(const struct model_op *o)
@@ -122,7 +123,23 @@ static bool event_has_places(struct model *m, size_t n)
 
 int model_op_add(struct model *m, uint32_t *ret)
 {
-	return event_has_places(m, 1) ? APPEND(m, op, ret) : -ENOSPC;
+	uint32_t op = m->free_op;
+
+	if (!event_has_places(m, 1))
+		return -ENOSPC;
+	if (!op)
+		return APPEND(m, op, ret);
+	m->free_op = m->ops[op].parent;
+	m->flushed_op_n--;
+	m->ops[op] = (struct model_op){ 0 };
+	*ret = op;
+	return 0;
+}
+
+void model_op_release(struct model *m, uint32_t op)
+{
+	m->ops[op] = (struct model_op){ .flushed = true, .parent = m->free_op };
+	m->free_op = op;
 }
 
 int model_wait_add(struct model *m, uint32_t *ret)
@@ -154,15 +171,26 @@ int model_span_add(struct model *m, uint32_t *ret)
 
 int model_goroutine_add(struct model *m, uint64_t goid, uint32_t *ret)
 {
-	uint32_t thread;
-	int r = event_has_places(m, MODEL_GOROUTINE_PLACES) ? APPEND(m, thread, &thread) : -ENOSPC;
+	uint32_t thread = m->free_thread;
+	int r = event_has_places(m, MODEL_GOROUTINE_PLACES) ? 0 : -ENOSPC;
 
+	if (r == 0 && !thread)
+		r = APPEND(m, thread, &thread);
 	if (r < 0)
 		return r;
-	m->threads[thread].goid = goid;
+	if (m->threads[thread].flushed)
+		m->free_thread = m->threads[thread].op;
+	m->threads[thread] = (struct model_thread){ .goid = goid };
 	m->goroutine_n++;
 	*ret = thread;
 	return 0;
+}
+
+void model_goroutine_release(struct model *m, uint32_t thread)
+{
+	m->threads[thread] = (struct model_thread){ .flushed = true, .op = m->free_thread };
+	m->free_thread = thread;
+	m->goroutine_n--;
 }
 
 int model_sample_add(struct model *m, uint32_t *ret)

@@ -70,6 +70,8 @@ struct model_op {
 	bool open;		 /* not ended when the recording did; end_ns is that moment */
 	bool has_exit_status;
 	bool unwound;		 /* ended because its frame was left without an exit; end_ns is when that was noticed */
+	bool flushed;		 /* an earlier dump took it out: here only to be referred to, no event any more; id 0: not even that */
+	bool late;		 /* private to who flushes: it ended when that dump was being written */
 };
 
 /*
@@ -162,6 +164,7 @@ struct model_thread {
 	uint32_t cpu_allowed_n; /* CPUs that it might run on, at its end or the recording's; 0: unknown */
 	uint8_t clipped;
 	bool has_totals;
+	bool flushed;	      /* an entry without a goroutine: the next one's */
 };
 
 /*
@@ -249,7 +252,7 @@ struct model_integrity {
 	uint64_t recorded_samples;
 	uint64_t lost_samples;
 	uint64_t failed_sample_stacks; /* recorded ones with a stack that could not be read or never came */
-	uint64_t out_of_scope;	   /* intervals left out by --only, not a loss */
+	uint64_t out_of_scope;	   /* intervals left out by --only, or while recording was off; not a loss */
 	uint64_t ops;		   /* hits of choke points; = recorded_ops + lost_ops */
 	uint64_t recorded_ops;
 	uint64_t lost_ops;	   /* nesting is uncertain where they were */
@@ -283,6 +286,7 @@ struct model {
 	int64_t end_ns; /* relative time of the dump */
 	size_t event_cap; /* most places that events take; 0: no cap */
 	size_t goroutine_n; /* entries of threads that are goroutines */
+	size_t flushed_op_n; /* of ops: those that are no event any more */
 	uint32_t sample_hz; /* samples a second on each CPU; 0: none were taken */
 	uint32_t cpu_n;	    /* CPUs of the host that were online; 0: unknown */
 	struct model_integrity integrity;
@@ -290,6 +294,7 @@ struct model {
 	size_t op_cap, wait_cap, link_cap, row_cap, thread_cap, sample_cap, process_cap, span_cap, waker_cap, aside_cap,
 		stack_cap, module_cap;
 	size_t sample_time_cap;
+	uint32_t free_op, free_thread; /* first of the entries that are free, the next in its parent, in its op; 0: none */
 	struct map *waker_ids, *aside_tids;
 };
 
@@ -317,6 +322,10 @@ int model_sample_add(struct model *m, uint32_t *ret);
 int model_sample_time_add(struct model *m, uint32_t sample, int64_t at_ns);
 /* Puts them in time order; needed if they were not added in it. */
 void model_sample_times_sort(struct model *m);
+/* It was flushed and nothing refers to it: the entry is the next op's. */
+void model_op_release(struct model *m, uint32_t op);
+/* Likewise of a goroutine's. */
+void model_goroutine_release(struct model *m, uint32_t thread);
 int model_process_add(struct model *m, uint32_t *ret);
 int model_stack_add(struct model *m, enum stack_side side, uint32_t *ret);
 int model_module_add(struct model *m, uint32_t *ret);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "dump/dump.h"
@@ -56,6 +57,11 @@ struct program {
 	} waits[WAITS_MAX];
 	int wait_n;
 	bool loses; /* hits get lost */
+	/* Dumps made while it goes on. */
+	unsigned dump_every; /* steps; 0: none */
+	unsigned seed_first;
+	int dump_n, flushed_n;
+	size_t op_n_max;     /* entries of the model's ops */
 };
 
 static unsigned pick(struct program *p, unsigned n)
@@ -213,13 +219,99 @@ static void step(struct program *p)
 		end(p, strand);
 }
 
-static void program_run(struct program *p, unsigned seed, int steps, bool loses)
+/* ---- dumps while it goes on ---- */
+
+enum { DUMPS_MAX = 64 };
+static char dump_paths[DUMPS_MAX][64];
+
+static int file_sink(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+/* texts: of the dumps before; what it adds is known to the next by their common file. */
+static void dump_file_make(const struct model *m, const char *path, const char *texts_path)
+{
+	struct strtab *texts;
+	char text[256];
+	uint32_t id;
+	size_t n;
+	FILE *f = fopen(texts_path, "a+");
+
+	cr_assert(f && strtab_new(&texts) == 0);
+	rewind(f);
+	while (fgets(text, sizeof(text), f)) {
+		text[strcspn(text, "\n")] = 0;
+		cr_assert_eq(strtab_intern(texts, text, &id), 0);
+	}
+	n = strtab_n(texts);
+	FILE *out = fopen(path, "w");
+	cr_assert(out && dump_write_next(m, texts, NULL, NULL, file_sink, out) == 0);
+	cr_assert_eq(fclose(out), 0);
+	for (size_t i = n; i < strtab_n(texts); i++)
+		fprintf(f, "%s\n", strtab_str(texts, (uint32_t)i));
+	cr_assert_eq(fclose(f), 0);
+	strtab_free(texts);
+}
+
+static const char *dump_path(struct program *p)
+{
+	cr_assert_lt(p->dump_n, DUMPS_MAX);
+	snprintf(dump_paths[p->dump_n], sizeof(dump_paths[0]), "/tmp/wcbpf-flush.%d.%d", getpid(), p->dump_n);
+	return dump_paths[p->dump_n++];
+}
+
+static const char *texts_path(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/wcbpf-flush.%d.texts", getpid());
+	return path;
+}
+
+/* Made by a forked copy, while the program goes on; some of them flush, some of these fail. */
+static void dump_now(struct program *p)
+{
+	bool flush = p->seed_first % 3 || pick(p, 4) != 0, fails = flush && pick(p, 4) == 0;
+	const char *path = dump_path(p), *texts = texts_path();
+	int status;
+	pid_t pid;
+
+	if (flush)
+		cr_assert_eq(assemble_settle(p->rig.a), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (assemble_snapshot(p->rig.a, US(p->now_us)) == 0 && !fails)
+			dump_file_make(p->rig.m, path, texts);
+		_exit(0);
+	}
+	for (unsigned n = pick(p, 40); n; n--)
+		step(p);
+	cr_assert(waitpid(pid, &status, 0) == pid && status == 0, "the copy ended with %d", status);
+	p->dump_n -= fails;
+	if (fails)
+		assemble_flush_drop(p->rig.a);
+	else if (flush)
+		cr_assert_eq(assemble_flush(p->rig.a, US(p->now_us)), 0);
+	p->flushed_n += flush && !fails;
+	p->op_n_max = p->rig.m->op_n > p->op_n_max ? p->rig.m->op_n : p->op_n_max;
+}
+
+static void program_begin(struct program *p, bool live)
+{
+	struct assemble_options o = { .begin_ns = RIG_BEGIN_NS, .epoch_unix_ns = 1700000000000000000, .keep_args = true,
+				      .live = live };
+
+	rig_start_with(&p->rig, &o);
+}
+
+static void program_run_with(struct program *p, unsigned seed, int steps, bool loses, unsigned dump_every)
 {
 	static const char *const reasons[] = { "", "select" };
 	static const char *const classes[] = { "", "a", "b", "c", "d", "e" };
 
-	*p = (struct program){ .seed = seed, .now_us = 10, .loses = loses };
-	rig_start(&p->rig, 0);
+	*p = (struct program){ .seed = seed, .now_us = 10, .loses = loses, .dump_every = dump_every, .seed_first = seed };
+	program_begin(p, dump_every != 0);
 	rig_seed(&p->rig, 100, 100, "app");
 	rig_seed(&p->rig, 100, 101, "app");
 	for (uint32_t i = 1; i <= POINTS; i++)
@@ -235,10 +327,21 @@ static void program_run(struct program *p, unsigned seed, int steps, bool loses)
 		p->strands[1].goid = 8;
 	}
 	p->strand_n = 2;
-	for (int i = 0; i < steps; i++)
+	for (int i = 0; i < steps; i++) {
 		step(p);
+		if (dump_every && pick(p, dump_every) == 0)
+			dump_now(p);
+	}
 	p->now_us += 100;
-	rig_finish(&p->rig, US(p->now_us));
+	if (dump_every)
+		cr_assert_eq(assemble_finish(p->rig.a, US(p->now_us)), 0);
+	else
+		rig_finish(&p->rig, US(p->now_us));
+}
+
+static void program_run(struct program *p, unsigned seed, int steps, bool loses)
+{
+	program_run_with(p, seed, steps, loses, 0);
 }
 
 static uint32_t own_op(const struct program *p, int strand)
@@ -343,11 +446,6 @@ Test(random, hits_that_are_lost)
 	}
 }
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
-}
-
 /* The dump as an independent reader wants it, and the same again when it has been read. */
 Test(random, their_dumps)
 {
@@ -380,5 +478,97 @@ Test(random, their_dumps)
 	free(first);
 	free(second);
 	model_free(again);
+	rig_stop(&program.rig);
+}
+
+/* Its waits; its ended ops are noted. */
+static size_t events_of(const char *path, bool *seen)
+{
+	struct dump_problem problem;
+	struct model *m;
+	size_t n;
+
+	cr_assert_eq(dump_read(path, &m, &problem), 0, "%s", problem.message);
+	cr_assert_str_eq(problem.message, "");
+	n = m->wait_n - 1;
+	for (uint32_t i = 1; i < m->op_n; i++) {
+		const char *ident = strtab_str(m->strings, m->ops[i].ident_id);
+
+		if (m->ops[i].kind != OP_CALL || m->ops[i].open)
+			continue;
+		cr_assert_not(seen[atoi(ident)], "op %s is in two dumps", ident);
+		seen[atoi(ident)] = true;
+	}
+	model_free(m);
+	return n;
+}
+
+/* Where each dump has flushed, each event is in one. */
+static void expect_once(const struct program *p)
+{
+	static bool seen[CALLS_MAX + 1];
+	size_t waits = 0;
+
+	memset(seen, 0, sizeof(seen));
+	for (int i = 0; i < p->dump_n; i++)
+		waits += events_of(dump_paths[i], seen);
+	cr_assert_eq(waits, p->wait_n, "%zu waits of %d", waits, p->wait_n);
+	for (int i = 0; i < p->call_n; i++)
+		cr_assert_eq(seen[i + 1], p->calls[i].told_us >= 0, "call %d", i);
+}
+
+/* Read as one they are the truth. */
+static void expect_dumps(struct program *p)
+{
+	const char *paths[DUMPS_MAX];
+	struct dump_problem problem;
+	struct dump_facts facts;
+	struct model *own = p->rig.m, *merged;
+
+	dump_file_make(own, dump_path(p), texts_path());
+	for (int i = 0; i < p->dump_n; i++)
+		paths[i] = dump_paths[i];
+	cr_assert_eq(dump_read_merged(paths, (size_t)p->dump_n, &merged, &facts, &problem), 0, "%s", problem.message);
+	cr_assert_str_eq(problem.message, "");
+	merged->integrity = own->integrity;
+	p->rig.m = merged;
+	expect_truth(p);
+	p->rig.m = own;
+	dump_facts_done(&facts);
+	model_free(merged);
+}
+
+static void dumps_remove(const struct program *p)
+{
+	for (int i = 0; i < p->dump_n; i++)
+		unlink(dump_paths[i]);
+	unlink(texts_path());
+}
+
+Test(random, dumps_while_it_goes_on)
+{
+	int flushed = 0;
+
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		program_run_with(&program, seed, 400, false, 40);
+		expect_dumps(&program);
+		if (program.seed_first % 3)
+			expect_once(&program);
+		dumps_remove(&program);
+		flushed += program.flushed_n;
+		rig_stop(&program.rig);
+	}
+	cr_expect_gt(flushed, 200);
+}
+
+/* However long it goes on: what was flushed takes no room, in memory and under the cap. */
+Test(random, room_after_a_flush)
+{
+	program_run_with(&program, 5, 6000, false, 200);
+	cr_expect_gt(program.call_n, 500, "only %d calls", program.call_n);
+	cr_expect_lt(program.op_n_max, 250, "%zu entries for %d calls", program.op_n_max, program.call_n);
+	cr_expect_lt(model_event_n(program.rig.m), 250);
+	expect_dumps(&program);
+	dumps_remove(&program);
 	rig_stop(&program.rig);
 }
