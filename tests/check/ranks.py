@@ -20,6 +20,7 @@ LIBRARIES = [
     (r'bpf/', {'capture'}),
     (r'(libelf|gelf|nlist|dwarf|libdw)\.h|elfutils/', {'objfile', 'unwind', 'sym'}),
     (r'Zy(dis|core)/', {'objfile'}),
+    (r'microhttpd\.h', {'serve'}),
 ]
 GENERATED = {'wcbpf.skel.h': 'capture'}
 
