@@ -2,6 +2,7 @@
 /* What a recording has lost, and what is worth saying of it: numbers of the programs and the tables. */
 #include <stdio.h>
 
+#include "assemble/assemble.h"
 #include "capture/probing.h"
 #include "capture/programs.h"
 #include "capture/reread.h"
@@ -29,7 +30,7 @@ static void integrity_fill(struct capture *c)
 	i->unmatched_wakes = n[WCBPF_CNT_WAKE_UNSEEN];
 	i->inferred_switches = n[WCBPF_CNT_INFERRED];
 	i->unbalanced = n[WCBPF_CNT_UNBALANCED];
-	i->samples = n[WCBPF_CNT_SAMPLES];
+	i->samples = n[WCBPF_CNT_SAMPLES] - assemble_samples_off(c->assemble);
 	i->lost_samples += n[WCBPF_CNT_LOST_SAMPLES];
 	i->ops = n[WCBPF_CNT_OPS];
 	i->lost_ops += n[WCBPF_CNT_LOST_OPS];
@@ -131,6 +132,17 @@ void account_names(struct capture *c)
 	c->model->integrity.lost_mappings += reread_lost(c->reread) + (c->mappings ? mappings_lost(c->mappings) : 0);
 	cpus_tell(c);
 	notes_tell(c);
+}
+
+void account_now(struct capture *c)
+{
+	struct model_integrity *i = &c->model->integrity;
+
+	integrity_fill(c);
+	i->attempted = i->recorded + i->below_min + i->out_of_scope + i->lost_ring_full + i->lost_unprocessed +
+		       i->lost_clock_back;
+	i->samples = i->recorded_samples + i->lost_samples;
+	i->ops = i->recorded_ops + i->lost_ops;
 }
 
 void account_close(struct capture *c)

@@ -146,13 +146,17 @@ static void tables_prepare_all(struct capture *c)
 static int model_open(struct capture *c)
 {
 	struct assemble_options o = { .begin_ns = c->begin_ns, .keep_args = c->options.keep_args,
-				      .event_cap = c->options.event_cap, .rows_by_thread = c->options.rows_by_thread, .only = c->options.only };
+				      .event_cap = c->options.event_cap, 
+				      .rows_by_thread = c->options.rows_by_thread, .live = c->options.live, .only = c->options.only };
 	struct timespec wall;
+	int err;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	o.epoch_unix_ns = (int64_t)wall.tv_sec * 1000000000ll + wall.tv_nsec;
 	o.epoch_unix_ns -= (int64_t)(bpf_now(c) - c->begin_ns);
-	return assemble_new(c->model, &o, &c->assemble);
+	err = assemble_new(c->model, &o, &c->assemble);
+	/* What was going on before that is what began while it was off. */
+	return err || !c->options.starts_off ? err : assemble_switch(c->assemble, false, 0);
 }
 
 static int seed_all(struct capture *c, struct capture_error *e)

@@ -42,6 +42,8 @@ struct capture_options {
 	double overhead_max; /* of a CPU that they may take: a probe that breaks it is detached; 0: no limit */
 	const char *only;    /* --only, see assemble.h; NULL: all */
 	bool rows_by_thread; /* as analyze_wall() needs them */
+	bool live;	     /* dumps are made while recording goes on */
+	bool starts_off;     /* live: nothing is recorded until capture_switch() */
 	uint64_t ring_bytes; /* a CPU; 0: default */
 };
 
@@ -69,6 +71,22 @@ struct capture_status {
 void capture_status(struct capture *c, struct capture_status *ret);
 /* True when every traced process of a PID/TID scope has exited. */
 bool capture_targets_gone(const struct capture *c);
+/* ---- while recording goes on (option live) ---- */
+/* Off: what begins from now on is left out. 0, -ENOMEM. */
+int capture_switch(struct capture *c, bool on);
+/* Stacks that are to get their frames, and those that have them, in the same order: how many so far. */
+void capture_stacks(const struct capture *c, uint64_t *ret_taken_n, uint64_t *ret_done_n);
+/*
+ * In a forked copy of the process, in which nothing else of c may be used: the model of this moment. First its
+ * losses; after that nothing of the kernel's is needed. 0, -ENOMEM.
+ */
+void capture_account(struct capture *c);
+int capture_snapshot(struct capture *c);
+/* Before a copy is made whose dump will be flushed, and after. As assemble_settle(). */
+int capture_settle(struct capture *c);
+int capture_flush(struct capture *c);
+void capture_flush_drop(struct capture *c);
+
 /* Detaches, drains, closes intervals, resolves, finishes the model. */
 int capture_stop(struct capture *c);
 /* The model; owned by c, complete after capture_stop(). */

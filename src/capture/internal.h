@@ -161,6 +161,8 @@ int resolve_forked(struct resolve *r, uint32_t pid, uint32_t parent, uint64_t ti
 int resolve_tables_published(struct resolve *r, uint32_t pid, uint64_t time_ns);
 /* Lets its thread work on bodies older than before_ns, and puts into the model what that has done. 0, -ENOMEM. */
 int resolve_some(struct resolve *r, uint64_t before_ns);
+/* Bodies that were taken, and those whose frames are in the model; in the same order. */
+void resolve_progress(const struct resolve *r, uint64_t *ret_taken_n, uint64_t *ret_done_n);
 /* All mapping records have come: from now on bodies are worked on as they come, while the rest is being read. */
 void resolve_hurry(struct resolve *r);
 /* Works on all that there is, to the end, and puts it into the model. 0, -ENOMEM. */

@@ -36,6 +36,7 @@ struct resolve {
 	struct map *taken;   /* ids of bodies */
 	struct map *modules; /* string id of path << 32 | of build id -> module index */
 	struct job *first, **last; /* bodies too young to be worked on */
+	uint64_t taken_n, done_n;
 };
 
 DEFINE_CLEANUP(struct resolve *, resolve_free)
@@ -85,6 +86,7 @@ static void job_free(struct job *job)
 
 static void enqueue(struct resolve *r, struct body *b)
 {
+	r->taken_n++;
 	if (r->at_once) {
 		worker_give(r->worker, &b->job);
 		return;
@@ -314,8 +316,15 @@ static int take_done(struct resolve *r)
 	while (!err && (job = worker_take(r->worker))) {
 		err = stack_set(r, body_of(job));
 		job_free(job);
+		r->done_n++;
 	}
 	return err;
+}
+
+void resolve_progress(const struct resolve *r, uint64_t *ret_taken_n, uint64_t *ret_done_n)
+{
+	*ret_taken_n = r->taken_n;
+	*ret_done_n = r->done_n;
 }
 
 void resolve_hurry(struct resolve *r)

@@ -98,5 +98,7 @@ int choke_prepare(struct capture *c);
 /* ---- account.c: once the programs are detached ---- */
 /* The model's integrity, and a line for each thing that was lost or left out. */
 void account_close(struct capture *c);
+/* The model's integrity as of now: what the programs have told of but not handed over yet is not attempted yet. */
+void account_now(struct capture *c);
 /* When all has been read and resolved: of names, and of the mappings they came from. */
 void account_names(struct capture *c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/options.h"
+#include "serve/serve.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/vec.h"
@@ -232,6 +233,30 @@ static int set_event_cap(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
+static int set_listen(void *config, const char *value, char **ret_why)
+{
+	int r = serve_check(value, ret_why);
+
+	if (r == 0)
+		((struct capture_config *)config)->listen = value;
+	return r;
+}
+
+static int set_start_off(void *config, const char *value, char **ret_why)
+{
+	(void)value, (void)ret_why;
+	((struct capture_config *)config)->starts_off = true;
+	return 0;
+}
+
+static int set_checkpoint(void *config, const char *value, char **ret_why)
+{
+	struct capture_config *c = config;
+
+	c->has_checkpoint = true;
+	return duration_set("--checkpoint", value, &c->checkpoint_ns, ret_why);
+}
+
 static int set_no_args(void *config, const char *value, char **ret_why)
 {
 	(void)value, (void)ret_why;
@@ -346,6 +371,9 @@ const struct option_row options_capture_rows[] = {
 	{0, "no-inherit", NULL, NULL, "don't follow child processes", set_no_inherit},
 	{0, "user", "NAME", NULL, "run CMD as this user", set_user},
 	{0, "event-cap", "N", NULL, "most events kept for the dump (default 4194304)", set_event_cap},
+	{0, "listen", "ADDR", NULL, "debug endpoint: unix:PATH, 127.0.0.1:PORT or [::1]:PORT", set_listen},
+	{0, "start-off", NULL, NULL, "with --listen: don't record until it is switched on", set_start_off},
+	{0, "checkpoint", "TIME", NULL, "rewrite stop.ndjson.gz so often (default with --listen: 30s; 0: never)", set_checkpoint},
 	{0, "no-args", NULL, NULL, "don't store the arguments of programs", set_no_args},
 	{0, "no-symbols", NULL, NULL, "don't look up names of functions", set_no_symbols},
 	{0, "gzip", NULL, NULL, "write wcprof.ndjson.gz", set_gzip},
@@ -367,6 +395,11 @@ void capture_config_init(struct capture_config *c)
 		.overhead_max = OPTIONS_OVERHEAD_DEFAULT,
 		.event_cap = OPTIONS_EVENT_CAP_DEFAULT,
 	};
+}
+
+bool capture_config_is_live(const struct capture_config *c)
+{
+	return c->listen || c->checkpoint_ns;
 }
 
 void capture_config_done(struct capture_config *c)

@@ -88,7 +88,14 @@ struct capture_config {
 	double overhead_max;	  /* of a CPU; 0: no limit */
 	const char *only;
 	size_t event_cap;
+	const char *listen;	  /* --listen, NULL: no endpoint */
+	bool starts_off;	  /* --start-off */
+	bool has_checkpoint;	  /* --checkpoint was given */
+	uint64_t checkpoint_ns;	  /* 0: none are made */
 };
+#define OPTIONS_CHECKPOINT_DEFAULT_NS 30000000000ull
+/* Dumps are made while recording goes on: by the endpoint, or as checkpoints. */
+bool capture_config_is_live(const struct capture_config *c);
 #define OPTIONS_EVENT_CAP_DEFAULT (4u << 20)
 #define OPTIONS_SAMPLE_HZ_DEFAULT 99u /* not in step with what ticks 100 or 1000 times a second */
 #define OPTIONS_SAMPLE_HZ_MAX 10000u

@@ -39,6 +39,8 @@ static const char *request_fault(const struct capture_config *c, bool attach, bo
 		return "-F is for mode wall: modes time and stacks take no samples";
 	if (c->only && !c->probes)
 		return "--only is for ops of choke points: there is no --probes and no -e";
+	if (c->starts_off && !c->listen)
+		return "--start-off is for --listen: nobody could switch recording on";
 	return NULL;
 }
 
@@ -155,6 +157,8 @@ int record_run(int argc, char **argv, bool attach)
 		return 0;
 	}
 	options_all_apply(&c.all);
+	if (c.listen && !c.has_checkpoint)
+		c.checkpoint_ns = OPTIONS_CHECKPOINT_DEFAULT_NS;
 	bool command = rest < argc;
 	const char *fault = request_fault(&c, attach, command, rest > 1 && strcmp(argv[rest - 1], "--") == 0);
 	if (fault)

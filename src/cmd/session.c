@@ -23,6 +23,7 @@
 #include "cmd/exitcode.h"
 #include "cmd/facts.h"
 #include "cmd/insist.h"
+#include "cmd/live.h"
 #include "cmd/owner.h"
 #include "cmd/progress.h"
 #include "cmd/signals.h"
@@ -35,12 +36,13 @@
 
 enum phase { PHASE_DELAY, PHASE_RECORDING, PHASE_WAITING };
 enum stop { STOP_NONE, STOP_WORKLOAD, STOP_TARGETS, STOP_DURATION, STOP_SIGNAL, STOP_ERROR };
-enum source { SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_WORKLOAD, SOURCE_REPORT, SOURCE_CAPTURE };
+enum source { SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_WORKLOAD, SOURCE_REPORT, SOURCE_CAPTURE, SOURCE_LIVE };
 
 struct session {
 	const struct session_options *o;
 	struct output_dir *dir;
 	struct capture *capture;
+	struct live *live; /* NULL: no dumps while it goes on */
 	struct signals signals;
 	struct progress progress;
 	int epoll_fd, timer_fd;
@@ -66,6 +68,7 @@ static uint64_t now_ns(void)
 
 static void session_done(struct session *s)
 {
+	s->live = live_free(s->live);
 	s->capture = capture_free(s->capture);
 	s->dir = output_dir_free(s->dir);
 	signals_done(&s->signals);
@@ -156,6 +159,8 @@ static int loop_init(struct session *s)
 	r = source_add(s, s->signals.fd, SOURCE_SIGNAL);
 	if (r == 0)
 		r = source_add(s, s->timer_fd, SOURCE_TIMER);
+	if (r == 0 && s->live)
+		r = source_add(s, live_fd(s->live), SOURCE_LIVE);
 	if (r == 0 && l)
 		r = source_add(s, launch_pidfd(l), SOURCE_WORKLOAD);
 	if (r == 0 && l)
@@ -202,6 +207,8 @@ static int recording_begin(struct session *s)
 		.only = c->only,
 		.sample_hz = c->mode == OUTPUT_WALL ? c->sample_hz : 0,
 		.rows_by_thread = c->mode == OUTPUT_WALL,
+		.live = s->live,
+		.starts_off = c->starts_off,
 	};
 
 	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, &insist) < 0)
@@ -220,6 +227,8 @@ static int recording_begin(struct session *s)
 	}
 	s->phase = PHASE_RECORDING;
 	s->begin_ns = now_ns();
+	if (s->live)
+		live_begin(s->live, s->capture);
 	r = source_add(s, capture_fd(s->capture), SOURCE_CAPTURE);
 	if (r == 0 && c->duration_ns)
 		r = timer_arm(s, c->duration_ns);
@@ -371,7 +380,8 @@ static void dispatch(struct session *s, enum source source)
 		on_report(s);
 		break;
 	case SOURCE_CAPTURE:
-		break; /* on_tick() drains */
+	case SOURCE_LIVE:
+		break; /* on_tick() drains and serves */
 	}
 }
 
@@ -386,7 +396,7 @@ static void loop_run(struct session *s)
 {
 	while (!loop_ends(s)) {
 		struct epoll_event events[8];
-		int n = epoll_wait(s->epoll_fd, events, 8, s->phase == PHASE_RECORDING ? POLL_MS : -1);
+		int n = epoll_wait(s->epoll_fd, events, 8, s->phase == PHASE_RECORDING || s->live ? POLL_MS : -1);
 
 		if (n < 0 && errno != EINTR) {
 			error_set(s, "capture_failed", "waiting for events: %s", strerror(errno));
@@ -396,6 +406,8 @@ static void loop_run(struct session *s)
 		for (int i = 0; i < n; i++)
 			dispatch(s, events[i].data.u32);
 		on_tick(s);
+		if (s->live)
+			live_run(s->live);
 	}
 }
 
@@ -487,6 +499,8 @@ static bool session_finish(struct session *s)
 	/* Without it a second signal waits until the files are written: no reason not to write them. */
 	if (insist_new(&s->signals, o->launch, EXIT_OWN_FAILURE, &insist) < 0)
 		log_debug("no thread to watch for signals while writing");
+	if (s->live)
+		live_end(s->live);
 	int r = s->capture && !s->start_error ? capture_stop(s->capture) : -ENODATA;
 	if (workload_runs(s))
 		on_workload(s); /* it may have ended meanwhile: its status belongs into the summary */
@@ -496,6 +510,8 @@ static bool session_finish(struct session *s)
 	f.output.exit_status = s->workload_status;
 	if (r == 0) {
 		facts_set_capture(&f, s->capture);
+		if (s->live)
+			live_facts(s->live, &f.output);
 		return recording_write(s, &f, what ? what : "?");
 	}
 	if (r != -ENODATA)
@@ -504,12 +520,37 @@ static bool session_finish(struct session *s)
 	return false;
 }
 
+/* Before anything is attached: a port that is taken is told now. */
+static int live_open(struct session *s)
+{
+	const struct session_options *o = s->o;
+	_cleanup_(freep) char *why = NULL;
+	struct live_options options = {
+		.config = o->config,
+		.target = o->target ? o->target->text : "workload",
+		.options = o->options_text,
+		.command = o->attach ? NULL : (const char *const *)o->command,
+		.dir = s->dir,
+	};
+	int r;
+
+	if (!capture_config_is_live(o->config))
+		return 0;
+	owner_find(&options.uid, &options.gid);
+	r = live_new(&options, &s->live, &why);
+	if (r < 0)
+		log_error("%s", why ? why : strerror(-r));
+	return r;
+}
+
 static int session_setup(struct session *s)
 {
 	int r;
 
 	progress_init(&s->progress, s->o->launch != NULL);
 	r = dir_open(s);
+	if (r == 0)
+		r = live_open(s);
 	if (r < 0)
 		return r;
 	if (s->o->launch)
@@ -537,6 +578,9 @@ int session_run(const struct session_options *o)
 		return EXIT_OWN_FAILURE;
 	}
 	ok = session_finish(&s);
+	if (s.live)
+		live_drain(s.live);
+	s.live = live_free(s.live);
 	/* Links and maps go now, not when the workload has ended. */
 	s.capture = capture_free(s.capture);
 	s.phase = PHASE_WAITING;

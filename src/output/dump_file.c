@@ -25,5 +25,5 @@ static void write_header(void *arg, struct json *j)
 int dump_file_write(const struct output_job *job, json_sink sink, void *arg)
 {
 	/* The callback only reads: the cast drops const for its void *. */
-	return dump_write(job->m, write_header, (void *)(uintptr_t)job, sink, arg);
+	return dump_write_next(job->m, job->f->texts, write_header, (void *)(uintptr_t)job, sink, arg);
 }

@@ -26,6 +26,10 @@ struct output_job {
 	bool brief; /* the disk is full: the summary's lists are short, to leave room for the dump */
 };
 
+#define OUTPUT_STOP_NAME "stop.ndjson.gz"
+/* At 6 a million waits take longer than the 3 s in which files are to be complete. */
+enum { DUMP_GZIP_LEVEL = 3 };
+
 int folded_write(const struct output_job *job, json_sink sink, void *arg);
 int stacks_write(const struct output_job *job, json_sink sink, void *arg);
 int dump_file_write(const struct output_job *job, json_sink sink, void *arg);

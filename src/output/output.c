@@ -23,7 +23,7 @@
 #include "util/files.h"
 #include "util/text.h"
 
-enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_DIAGNOSTICS, FILE_SUMMARY };
+enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_STOP, FILE_DIAGNOSTICS, FILE_SUMMARY };
 enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_WALL = 1 << OUTPUT_WALL, MODE_ANY = ~0 };
 
 struct format {
@@ -40,6 +40,7 @@ static const struct format formats[] = {
 	{FILE_CAPTURE, MODE_STACKS, true, "offcpu.stacks.txt", stacks_write},
 	{FILE_CAPTURE, MODE_WALL, true, "wall.folded.txt", folded_write},
 	{FILE_DUMP, MODE_ANY, true, "wcprof.ndjson", dump_file_write},
+	{FILE_STOP, MODE_ANY, true, OUTPUT_STOP_NAME, dump_file_write},
 	{FILE_DIAGNOSTICS, MODE_ANY, false, "offcpu.diagnostics.txt", diagnostics_write},
 	{FILE_SUMMARY, MODE_ANY, false, "offcpu.summary.json", summary_write},
 };
@@ -106,8 +107,8 @@ static int file_open(const struct output_dir *d, const struct format *fmt, bool 
 	struct files_writer_options o;
 
 	dir_file_options(d, &o);
-	if (fmt->id == FILE_DUMP && gzip)
-		o.gzip_level = 3; /* at 6 a million waits take longer than the 3 s in which files are to be complete */
+	if (fmt->id == FILE_STOP || (fmt->id == FILE_DUMP && gzip))
+		o.gzip_level = DUMP_GZIP_LEVEL;
 	return files_writer_new(dir_fd(d), format_name(fmt, gzip), &o, ret);
 }
 
@@ -192,7 +193,8 @@ static int write_all(struct output_dir *d, struct output_job *job, char **ret_wh
 	for (size_t i = 0; i < FORMAT_N; i++) {
 		const struct format *fmt = &formats[i];
 
-		if (!format_of_mode(fmt, job->f->mode) || (fmt->needs_model && !job->m))
+		if (!format_of_mode(fmt, job->f->mode) || (fmt->needs_model && !job->m) ||
+		    (fmt->id == FILE_STOP && !job->f->live))
 			continue;
 		errors[i] = file_write(d, job, fmt);
 		if (disk_is_full(errors[i]) && fmt->id == FILE_SUMMARY && !job->brief) {

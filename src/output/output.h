@@ -50,6 +50,8 @@ struct output_facts {
 	uint64_t hit_ns, stepped_hit_ns, value_ns; /* what a hit costs, and a value more; 0: not measured */
 	double overhead_max;	    /* of a CPU; 0: no limit */
 	bool gzip;		    /* wcprof.ndjson.gz */
+	bool live;		    /* dumps were made meanwhile: stop.ndjson.gz too */
+	struct strtab *texts;	    /* of those dumps, see dump_write_next(); NULL: there was none */
 };
 
 struct output_dir;
@@ -75,6 +77,17 @@ const char *output_dir_path(const struct output_dir *d);
  * disk full what fits is kept as NAME.partial.
  */
 int output_write(struct output_dir *d, const struct model *m, const struct output_facts *f, char **ret_why);
+/* ---- while recording goes on: m is what it came to so far ---- */
+/* The folder stays, whatever happens. Before the first of these. */
+void output_keep(struct output_dir *d);
+/* A dump into sink. 0 or -errno. */
+int output_dump(const struct model *m, const struct output_facts *f,
+		int (*sink)(void *arg, const char *bytes, size_t n), void *arg);
+/* stop.ndjson.gz, in place of the one before. 0 or -errno. */
+int output_stop_write(const struct output_dir *d, const struct model *m, const struct output_facts *f);
+/* A file in the folder's file system, of no name, for reading and writing. 0 or -errno. */
+int output_unnamed_open(const struct output_dir *d, int *ret_fd);
+
 /* Only diagnostics and summary, for a recording that could not run: m is NULL. */
 int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why);
 

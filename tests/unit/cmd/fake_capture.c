@@ -205,6 +205,46 @@ void capture_sample_cost(const struct capture *c, uint64_t *ret_run_n, uint64_t 
 	*ret_run_ns = 1500;
 }
 
+int capture_switch(struct capture *c, bool on)
+{
+	(void)c, (void)on;
+	return 0;
+}
+
+void capture_stacks(const struct capture *c, uint64_t *ret_taken_n, uint64_t *ret_done_n)
+{
+	(void)c;
+	*ret_taken_n = *ret_done_n = 0;
+}
+
+void capture_account(struct capture *c)
+{
+	(void)c;
+}
+
+int capture_snapshot(struct capture *c)
+{
+	(void)c;
+	return 0;
+}
+
+int capture_settle(struct capture *c)
+{
+	(void)c;
+	return 0;
+}
+
+int capture_flush(struct capture *c)
+{
+	(void)c;
+	return 0;
+}
+
+void capture_flush_drop(struct capture *c)
+{
+	(void)c;
+}
+
 struct capture *capture_free(struct capture *c)
 {
 	if (!c)
