@@ -158,11 +158,11 @@ static const char *state_word(const struct report *r, enum replay_state state, e
 }
 
 /* Who mostly had the CPU while threads of this name were ready: "91% behind other threads". */
-static void behind_print(const struct page *p, uint32_t comm_id)
+static void behind_print(const struct page *p, uint32_t comm_id, unsigned columns)
 {
 	const struct report *r = p->r;
 	uint64_t all_ns = 0, own_ns = 0, outside_ns = 0, others_ns;
-	const char *who;
+	const char *who, *shorter;
 	uint64_t most_ns;
 
 	for (size_t i = 0; i < r->runqueue_n; i++) {
@@ -179,12 +179,15 @@ static void behind_print(const struct page *p, uint32_t comm_id)
 	others_ns = all_ns - own_ns - outside_ns;
 	most_ns = own_ns > others_ns ? own_ns : others_ns;
 	who = own_ns > others_ns ? "behind its like" : "behind other threads";
+	shorter = own_ns > others_ns ? "its like" : "others here";
 	/* On that CPU was nobody of the recording: somebody else, or nobody yet. */
 	if (outside_ns > most_ns) {
 		most_ns = outside_ns;
 		who = "others, or waking";
+		shorter = "others";
 	}
-	fprintf(p->f, "%.0f%% %s", 100.0 * (double)most_ns / (double)all_ns, who);
+	fprintf(p->f, "%.0f%% %s", 100.0 * (double)most_ns / (double)all_ns,
+		strlen(who) + strlen("100% ") <= columns ? who : shorter);
 }
 
 /* Of many processes it counts in how many, of one how often. */
@@ -203,7 +206,7 @@ static void about_print(const struct page *p, const struct piece *x, unsigned co
 
 	/* In whose way a goroutine was the runtime knows, not the CPU. */
 	if (x->state == REPLAY_RUNNABLE && !r->m->threads[s->thread].goid)
-		behind_print(p, r->m->threads[s->thread].comm_id);
+		behind_print(p, r->m->threads[s->thread].comm_id, columns);
 	else if (waited && s->wait && x->where != WHERE_TIMER)
 		page_thing_print(p, r->m->rows[w->row].reason, r->m->rows[w->row].kind_id,
 				 analyze_awaited_name(r->m, w), columns);
