@@ -28,6 +28,7 @@ struct side {
 	size_t run_n, run_cap;
 	char *title;
 	double whole_ns; /* mean length */
+	int64_t epoch_unix_ns; /* of the last */
 	bool complete;
 	char *damage; /* lines about files that were not read in full; NULL: all were */
 };
@@ -35,7 +36,7 @@ struct side {
 struct difference {
 	const char *key;
 	double a, b;
-	double noise; /* twice the standard error of b - a; negative: not known */
+	double noise; /* what chance makes of b - a in 95 of 100 cases; negative: not known */
 	uint8_t unit, sort;
 	bool detail;
 };
@@ -110,6 +111,7 @@ static int run_add(struct diff *d, struct side *s, const char *input, char **ret
 		return -ENOMEM;
 	}
 	s->runs[s->run_n++] = m;
+	s->epoch_unix_ns = r.m->epoch_unix_ns;
 	s->whole_ns += (double)r.m->end_ns;
 	s->complete &= report_is_complete(&r);
 	if (damage_add(s, &r) < 0)
@@ -177,6 +179,28 @@ static double side_mean(const struct side *s, const char *key, double *ret_varia
 	return sum / n;
 }
 
+/*
+ * Beyond so many standard errors a difference is chance in 5% of cases: Student's t for the degrees of freedom that
+ * Welch and Satterthwaite give two samples. What is estimated from within a recording has many of them.
+ */
+static double noise_factor(const struct diff *d, double a_variance, double b_variance)
+{
+	static const double t[] = { 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23,
+				    2.20,  2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09 };
+	const double v[] = { a_variance, b_variance };
+	const size_t n[] = { d->a.run_n, d->b.run_n };
+	double sum = a_variance + b_variance, parts = 0, freedom;
+
+	for (int i = 0; i < 2; i++)
+		parts += n[i] > 1 ? v[i] * v[i] / (double)(n[i] - 1) : 0;
+	if (parts <= 0)
+		return 2;
+	freedom = floor(sum * sum / parts + 1e-6);
+	if (freedom < 1)
+		return t[0];
+	return freedom <= (double)(sizeof(t) / sizeof(t[0])) ? t[(size_t)freedom - 1] : 2;
+}
+
 static int difference_add(struct diff *d, const struct measure *x)
 {
 	struct difference y = { .key = x->key, .unit = x->unit, .sort = x->sort, .detail = x->detail };
@@ -184,7 +208,7 @@ static int difference_add(struct diff *d, const struct measure *x)
 
 	y.a = side_mean(&d->a, x->key, &a_variance);
 	y.b = side_mean(&d->b, x->key, &b_variance);
-	y.noise = a_variance < 0 || b_variance < 0 ? -1 : 2 * sqrt(a_variance + b_variance);
+	y.noise = a_variance < 0 || b_variance < 0 ? -1 : noise_factor(d, a_variance, b_variance) * sqrt(a_variance + b_variance);
 	if (VEC_RESERVE(d->list, d->cap, d->n + 1) < 0)
 		return -ENOMEM;
 	d->list[d->n++] = y;
@@ -315,7 +339,7 @@ static void text_print(const struct diff *d, FILE *f)
 	side_print(&p, &d->a, "A");
 	side_print(&p, &d->b, "B");
 	if (d->a.run_n > 1 && d->b.run_n > 1)
-		fputs("noise: twice the standard error of the difference, from the recordings; * is beyond it\n", f);
+		fputs("noise: what chance comes to in 95% of cases (Student's t), from the recordings; * is beyond it\n", f);
 	else
 		fputs("noise: estimated from what varies within a recording; ? not known. * is beyond it.\n"
 		      "Several recordings a side (a1,a2,a3 b1,b2,b3) measure it.\n", f);
@@ -442,6 +466,10 @@ static int diff_run(struct diff *d)
 		e = side_load(d, &d->a, d->o.inputs[0], &why);
 	if (e == 0)
 		e = side_load(d, &d->b, d->o.inputs[1], &why);
+	if (e == 0 && d->a.run_n == 1 && d->b.run_n == 1 && d->a.epoch_unix_ns == d->b.epoch_unix_ns &&
+	    d->a.whole_ns == d->b.whole_ns)
+		log_warning("%s and %s are of one recording: no difference between them says anything", d->o.inputs[0],
+			    d->o.inputs[1]);
 	if (e == 0)
 		e = differences_make(d);
 	if (e < 0) {

@@ -409,6 +409,9 @@ static int explain_run(struct explain *x)
 
 	if (!x->o.input_n)
 		e = options_refuse(&why, "explain needs an op: its id or its class (wcbpf explain exec:ld)");
+	else if (x->o.input_n == 1 && report_is_input(x->o.inputs[0]))
+		e = options_refuse(&why, "%s is a recording; the op comes before it: wcbpf explain exec:ld %s",
+				   x->o.inputs[0], x->o.inputs[0]);
 	if (e == 0) {
 		x->wanted = x->o.inputs[0];
 		memmove(x->o.inputs, x->o.inputs + 1, --x->o.input_n * sizeof(*x->o.inputs));

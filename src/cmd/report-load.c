@@ -79,6 +79,10 @@ static int input_find(const char *input, char **ret, bool *ret_folder, char **re
 	struct stat st;
 	int e;
 
+	if (input && !strcmp(input, "-")) {
+		*ret = strdup(input);
+		return *ret ? 0 : -ENOMEM;
+	}
 	if (stat(input ? input : DEFAULT_FOLDER, &st) < 0) {
 		e = -errno;
 		if (!input && e == -ENOENT)
@@ -92,6 +96,13 @@ static int input_find(const char *input, char **ret, bool *ret_folder, char **re
 		return dump_find(input ? input : DEFAULT_FOLDER, ret, ret_why);
 	*ret = strdup(input ? input : DEFAULT_FOLDER);
 	return *ret ? 0 : -ENOMEM;
+}
+
+bool report_is_input(const char *operand)
+{
+	struct stat st;
+
+	return stat(operand, &st) == 0 && stat(DEFAULT_FOLDER, &st) < 0;
 }
 
 static bool is_partial(const char *path)
@@ -141,12 +152,43 @@ static void paths_free(char ***paths)
 	free(*paths);
 }
 
-static int dumps_read(struct report *r, char *const *paths, size_t n)
+static int files_read(struct report *r, const char *const *paths, size_t n)
 {
 	r->profile = n == 1 && dump_is_profile(paths[0]);
 	if (r->profile)
 		return dump_read_profile(paths[0], &r->m, &r->facts, &r->problem);
-	return dump_read_merged((const char *const *)paths, n, &r->m, &r->facts, &r->problem);
+	return dump_read_merged(paths, n, &r->m, &r->facts, &r->problem);
+}
+
+/* A copy where one is needed; what it is read from. */
+struct source {
+	int fd;
+	char path[32];
+};
+
+static int dumps_read(struct report *r, char *const *paths, size_t n)
+{
+	_cleanup_(freep) struct source *sources = calloc(n, sizeof(*sources));
+	_cleanup_(freep) const char **from = calloc(n, sizeof(*from));
+	size_t made = 0;
+	int e = sources && from ? 0 : -ENOMEM;
+
+	for (; made < n && e == 0; made++) {
+		struct source *s = &sources[made];
+
+		s->fd = -1;
+		from[made] = paths[made];
+		e = dump_spool(paths[made], &s->fd);
+		if (s->fd >= 0) {
+			snprintf(s->path, sizeof(s->path), "/proc/self/fd/%d", s->fd);
+			from[made] = s->path;
+		}
+	}
+	if (e == 0)
+		e = files_read(r, from, n);
+	for (size_t i = 0; i < made; i++)
+		closep(&sources[i].fd);
+	return e;
 }
 
 static int window_cut(struct report *r, char **ret_why)

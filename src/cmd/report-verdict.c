@@ -263,7 +263,7 @@ static void sentences_print(const struct page *p, const void *arg)
 {
 	(void)arg;
 	if (!p->r->states.total_ns)
-		fputs("Nothing was recorded.\n", p->f);
+		fputs(report_is_filtered(p->r) ? "Nothing was recorded of what was asked for.\n" : "Nothing was recorded.\n", p->f);
 	else if (p->r->profile)
 		profile_verdict_print(p);
 	else if (!report_stuck_verdict_print(p) && !path_verdict_print(p))

@@ -156,6 +156,8 @@ struct report {
 	size_t chain_n;
 	struct analyze_frames frames[ANALYZE_FRAMES_BELOW + 1];
 };
+/* Of a verb whose only operand it is: a recording, where there is no default one? */
+bool report_is_input(const char *operand);
 /* 0; -errno with *ret_why, one malloc'd line. */
 int report_load(struct report *r, const struct report_options *o, char **ret_why);
 /* What is always there, and the tables of the sections asked for. 0, -ENOMEM. */

@@ -161,6 +161,9 @@ static int whatif_run(struct whatif *x)
 
 	if (!x->o.input_n)
 		e = options_refuse(&why, "whatif needs an expression: wcbpf whatif 'compress * 0.5'");
+	else if (x->o.input_n == 1 && report_is_input(x->o.inputs[0]))
+		e = options_refuse(&why, "%s is a recording; what is to change comes before it: wcbpf whatif 'compress * 0.5' %s",
+				   x->o.inputs[0], x->o.inputs[0]);
 	if (e == 0) {
 		x->expr = x->o.inputs[0];
 		memmove(x->o.inputs, x->o.inputs + 1, --x->o.input_n * sizeof(*x->o.inputs));

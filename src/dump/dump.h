@@ -70,6 +70,12 @@ int dump_read_merged(const char *const *paths, size_t n, struct model **ret, str
 bool dump_is_profile(const char *path);
 int dump_read_profile(const char *path, struct model **ret, struct dump_facts *ret_facts,
 		      struct dump_problem *ret_problem);
+/*
+ * The readers want files, and JSON values one a line. *ret_fd: a copy of what is no such thing ("-": standard input,
+ * pipes, indented JSON, several values on a line, a byte order mark), to be read as /proc/self/fd/N; -1: path serves as
+ * it is. 0, -errno.
+ */
+int dump_spool(const char *path, int *ret_fd);
 /* Fills what is still unknown from a recording's offcpu.summary.json. 0, -EINVAL: no such file's content, -errno. */
 int dump_facts_from_summary(const char *path, struct dump_facts *facts);
 void dump_facts_done(struct dump_facts *facts);
