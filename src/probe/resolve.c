@@ -232,18 +232,18 @@ static bool are_structors(const char *a, const char *b)
 	       !strcmp(a + i + 1, b + i + 1);
 }
 
-/* Other functions than `name` at an address, "a, b, c, ..."; how many. */
-static size_t others_at(struct planning *p, uint64_t vaddr, const char *name, char *ret, size_t size)
+/* Other functions than that of a symbol at an address, "a, b, c, ..."; how many. */
+static size_t others_at(struct planning *p, uint64_t vaddr, const char *symbol, char *ret, size_t size)
 {
 	const struct objfile_names *names = file_names(&p->file);
 	const struct objfile_name *other;
-	const char *last = name;
+	const char *last = symbol;
 	size_t n = 0, len = 0;
 
 	*ret = 0;
 	for (size_t i = 0; names && (other = objfile_names_at(names, vaddr, i)); i++) {
-		if (objfile_names_alike(other->name, name) || objfile_names_alike(other->name, last) ||
-		    are_structors(other->name, name))
+		if (objfile_names_alike(other->name, symbol) || objfile_names_alike(other->name, last) ||
+		    are_structors(other->name, symbol))
 			continue;
 		last = other->name;
 		if (n++ < NAMES_TOLD && len < size)
@@ -262,7 +262,7 @@ static int function_notes(const struct placing *pl)
 
 	if (pl->fn->go)
 		return 0;
-	n = others_at(pl->p, pl->fn->vaddr, pl->fn->name, others, sizeof(others));
+	n = others_at(pl->p, pl->fn->vaddr, pl->fn->raw, others, sizeof(others));
 	if (!n)
 		return 0;
 	return plan_note(pl->p, PROBE_CAVEAT, pl->place, pl->fn->name,

@@ -12,16 +12,23 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "serve/address.h"
 #include "serve/request.h"
+#include "util/log.h"
 
 /* Each may hold a dump's file open. */
 #define CONNECTIONS_MAX 16
 #define IDLE_SECONDS 30
 #define MEMORY_BYTES 16384
+#define RUN_NS 2000000 /* so long at a time answers are sent: the caller records */
 /* Of a body that is too long anyway so much is read, so that the answer arrives. */
 #define BODY_READ_MAX 65536
 
@@ -44,6 +51,7 @@ struct exchange {
 struct serve {
 	struct serve_host host;
 	struct MHD_Daemon *daemon;
+	int epoll_fd, again_fd; /* of both: the library's fd and ours */
 	struct exchange *queue; /* the first's dump is being made */
 	size_t exchange_n;	/* requests that are not answered to the end */
 	bool local, over;
@@ -282,6 +290,27 @@ static int refuse_start(const char *address, char **ret_why)
 	return -EIO;
 }
 
+static int epoll_add(struct serve *s, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* One fd for two: the library's, and ours for what is left to do. */
+static int events_open(struct serve *s)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r;
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->again_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->epoll_fd < 0 || s->again_fd < 0)
+		return -errno;
+	r = epoll_add(s, s->again_fd);
+	return r < 0 ? r : epoll_add(s, info->epoll_fd);
+}
+
 int serve_new(const char *address, uid_t uid, gid_t gid, const struct serve_host *host, struct serve **ret, char **ret_why)
 {
 	_cleanup_(serve_freep) struct serve *s = calloc(1, sizeof(*s));
@@ -289,6 +318,8 @@ int serve_new(const char *address, uid_t uid, gid_t gid, const struct serve_host
 	struct serve_address a;
 	int r = s ? serve_address_parse(address, &a, ret_why) : -ENOMEM;
 
+	if (s)
+		s->epoll_fd = s->again_fd = -1;
 	if (r == 0)
 		r = serve_address_listen(address, &a, uid, gid, &fd, &s->dev, &s->ino, ret_why);
 	if (r < 0)
@@ -309,6 +340,9 @@ int serve_new(const char *address, uid_t uid, gid_t gid, const struct serve_host
 	if (!s->daemon)
 		return refuse_start(address, ret_why);
 	TAKE_FD(fd); /* the library's */
+	r = events_open(s);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -327,21 +361,45 @@ struct serve *serve_free(struct serve *s)
 	}
 	if (s->path && lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
 		unlink(s->path);
+	closep(&s->again_fd);
+	closep(&s->epoll_fd);
 	free(s->path);
 	free(s);
 	return NULL;
 }
 
-int serve_fd(const struct serve *s)
+static uint64_t now_ns(void)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct timespec t;
 
-	return info ? info->epoll_fd : -1;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+int serve_fd(const struct serve *s)
+{
+	return s->epoll_fd;
+}
+
+/*
+ * A run sends one piece of each answer, and the library's fd tells of changes alone: that there is more to send only
+ * its timeout says. What a moment is too short for goes on when the caller comes back, which it does at once.
+ */
 void serve_run(struct serve *s)
 {
-	MHD_run(s->daemon);
+	uint64_t until_ns = now_ns() + RUN_NS, ring;
+	MHD_UNSIGNED_LONG_LONG ms;
+	bool more;
+
+	if (read(s->again_fd, &ring, sizeof(ring)) < 0 && errno != EAGAIN)
+		log_debug("serve: %s", strerror(errno));
+	do {
+		MHD_run(s->daemon);
+		more = MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms == 0;
+	} while (more && now_ns() < until_ns);
+	ring = 1;
+	if (more && write(s->again_fd, &ring, sizeof(ring)) < 0)
+		log_debug("serve: %s", strerror(errno));
 }
 
 bool serve_is_busy(const struct serve *s)

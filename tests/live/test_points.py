@@ -245,7 +245,7 @@ def many_functions(live):
 def test_many_functions(live):
     """2,000 functions: attached and detached in a moment, each call counted."""
     program = many_functions(live)
-    rec = live.record([program], *NO_LIMIT, '-vv', '-e', 'a*', '-e', 'b*')
+    rec = live.record([program], *NO_LIMIT, '-vv', '-e', 'program:a*', '-e', 'program:b*')
     points = [p for p in rec.summary['choke_points']['points'] if p['file'] == program]
     wrong = [p for p in points if (p['entries'], p['exits']) != (2, 2)]
     check(len(points) >= MANY and not wrong, '%d points: %s; %s', len(points), wrong[:3],
@@ -263,7 +263,7 @@ def test_too_many_events(live):
     program = many_functions(live)
     os.environ['WCBPF_UPROBES'] = 'cookie'
     try:
-        rec = live.record([program], *NO_LIMIT, '-e', 'a*', lossy=True)
+        rec = live.record([program], *NO_LIMIT, '-e', 'program:a*', lossy=True)
     finally:
         del os.environ['WCBPF_UPROBES']
     points = [p for p in rec.summary['choke_points']['points'] if p['file'] == program and p['entries']]
