@@ -80,18 +80,28 @@ static __always_inline void birth_emit(const struct wcbpf_go_layout *l, const st
 	bpf_ringbuf_submit(e, ring_flags(ring));
 }
 
+/* Not on the stack: of that there is too little left before 6.1, with all who call each other here. */
+static const struct goroutine blank_goroutine;
+
 /* Takes up a goroutine in that phase. NULL: no room (counted). */
 static __always_inline struct goroutine *goroutine_insert(const struct goroutine_key *key, const struct thread *t,
 							  __u8 phase, __u64 since_ns)
 {
-	struct goroutine blank_goroutine = {
-		.goid = key->goid, .exec_id = t->exec_id, .since_ns = since_ns, .tgid = t->tgid, .phase = phase };
+	struct goroutine *s;
 
 	if (bpf_map_update_elem(&goroutines, key, &blank_goroutine, BPF_ANY)) {
 		count(WCBPF_CNT_GOROUTINES_FULL);
 		return NULL;
 	}
-	return bpf_map_lookup_elem(&goroutines, key);
+	s = bpf_map_lookup_elem(&goroutines, key);
+	if (!s)
+		return NULL;
+	s->goid = key->goid;
+	s->exec_id = t->exec_id;
+	s->since_ns = since_ns;
+	s->tgid = t->tgid;
+	s->phase = phase;
+	return s;
 }
 
 /* The goroutine of that g; one that is seen first is taken up, in that phase since recording began. */

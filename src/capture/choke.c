@@ -211,8 +211,11 @@ int choke_open(struct capture *c)
 	if (!c->options.probes)
 		return 0;
 	o.how = programs_sites(c->programs, &fds);
-	if (o.how == SITES_NONE)
+	if (o.how == SITES_NONE) {
+		on_tell(c, PROBING_CAVEAT, "nothing is probed: this kernel has no probes for it, or refused the program "
+					   "('wcbpf doctor' and -vv say more); --probes and -e are without effect");
 		return 0;
+	}
 	err = map_new(&c->go_functions);
 	if (!err)
 		err = probing_new(&o, &c->probing);
@@ -237,13 +240,14 @@ const char *const *capture_notes(const struct capture *c)
 
 int capture_points(const struct capture *c, struct capture_point **ret, size_t *ret_n)
 {
-	const struct probing_point *all;
+	const struct probing_point *all = NULL;
 	struct capture_point *v;
-	size_t n;
+	size_t n = 0;
 
-	if (!c->probing)
+	if (!c->options.probes)
 		return -ENOENT;
-	all = probing_points(c->probing, &n);
+	if (c->probing)
+		all = probing_points(c->probing, &n);
 	v = calloc(n + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
