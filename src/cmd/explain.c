@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/answer.h"
 #include "cmd/cmd.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
@@ -404,19 +405,14 @@ static int json_print(const struct explain *x, FILE *f)
 
 static int explain_run(struct explain *x)
 {
+	static const struct answer_question question = {
+		.missing = "explain needs an op: its id or its class (wcbpf explain exec:ld)",
+		.what = "the op",
+		.example = "explain exec:ld",
+	};
 	_cleanup_(freep) char *why = NULL;
-	int e = 0;
+	int e = answer_begin(&question, &x->r, &x->o, &x->wanted, &why);
 
-	if (!x->o.input_n)
-		e = options_refuse(&why, "explain needs an op: its id or its class (wcbpf explain exec:ld)");
-	else if (x->o.input_n == 1 && report_is_input(x->o.inputs[0]))
-		e = options_refuse(&why, "%s is a recording; the op comes before it: wcbpf explain exec:ld %s",
-				   x->o.inputs[0], x->o.inputs[0]);
-	if (e == 0) {
-		x->wanted = x->o.inputs[0];
-		memmove(x->o.inputs, x->o.inputs + 1, --x->o.input_n * sizeof(*x->o.inputs));
-		e = report_load(&x->r, &x->o, &why);
-	}
 	if (e == 0)
 		e = op_find(x, &why);
 	if (e == 0)
@@ -432,12 +428,7 @@ static int explain_run(struct explain *x)
 		e = json_print(x, stdout);
 	else
 		text_print(x, stdout);
-	if (e == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-		e = errno ? -errno : -EIO;
-	if (e == 0 || e == -EPIPE)
-		return 0;
-	log_error("the explanation could not be written: %s", strerror(-e));
-	return EXIT_FAILURE;
+	return answer_end(e, "the explanation");
 }
 
 int cmd_explain(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/answer.h"
 #include "cmd/cmd.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
@@ -156,19 +157,14 @@ static int evaluate(struct whatif *x, char **ret_why)
 
 static int whatif_run(struct whatif *x)
 {
+	static const struct answer_question question = {
+		.missing = "whatif needs an expression: wcbpf whatif 'compress * 0.5'",
+		.what = "what is to change",
+		.example = "whatif 'compress * 0.5'",
+	};
 	_cleanup_(freep) char *why = NULL;
-	int e = 0;
+	int e = answer_begin(&question, &x->r, &x->o, &x->expr, &why);
 
-	if (!x->o.input_n)
-		e = options_refuse(&why, "whatif needs an expression: wcbpf whatif 'compress * 0.5'");
-	else if (x->o.input_n == 1 && report_is_input(x->o.inputs[0]))
-		e = options_refuse(&why, "%s is a recording; what is to change comes before it: wcbpf whatif 'compress * 0.5' %s",
-				   x->o.inputs[0], x->o.inputs[0]);
-	if (e == 0) {
-		x->expr = x->o.inputs[0];
-		memmove(x->o.inputs, x->o.inputs + 1, --x->o.input_n * sizeof(*x->o.inputs));
-		e = report_load(&x->r, &x->o, &why);
-	}
 	if (e == 0)
 		e = evaluate(x, &why);
 	if (e < 0) {
@@ -179,12 +175,7 @@ static int whatif_run(struct whatif *x)
 		e = json_print(x, stdout);
 	else
 		text_print(x, stdout);
-	if (e == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-		e = errno ? -errno : -EIO;
-	if (e == 0 || e == -EPIPE)
-		return 0;
-	log_error("the answer could not be written: %s", strerror(-e));
-	return EXIT_FAILURE;
+	return answer_end(e, "the answer");
 }
 
 int cmd_whatif(int argc, char **argv)
