@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -281,22 +282,16 @@ int cmd_completion(int argc, char **argv)
 {
 	struct options_all all = {0};
 	_cleanup_(freep) char *why = NULL;
-	int rest, r = options_parse(options_plain_rows, &all, argc, argv, &rest, &why);
+	int status, rest, r = options_parse(options_plain_rows, &all, argc, argv, &rest, &why);
 
-	if (r == 0 && all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("completion"));
-		return 0;
-	}
-	if (r == 0 && all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	if (r == 0 && rest == argc - 1)
+	if (verb_settle("completion", r, why, &all, EXIT_USAGE, &status))
+		return status;
+	if (rest == argc - 1)
 		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 			if (strcmp(argv[rest], shells[i].name) == 0) {
 				shells[i].print();
 				return 0;
 			}
-	log_error("%s", why ? why : "completion for which shell? bash, zsh or fish");
+	log_error("completion for which shell? bash, zsh or fish");
 	return EXIT_USAGE;
 }

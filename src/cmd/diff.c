@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/measures.h"
 #include "cmd/report-sections.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/log.h"
@@ -493,20 +494,9 @@ int cmd_diff(int argc, char **argv)
 {
 	_cleanup_(diff_done) struct diff d = { 0 };
 	_cleanup_(freep) char *why = NULL;
-	int e = report_options_parse(&d.o, options_diff_rows, argc, argv, &why);
+	int status, e = report_options_parse(&d.o, options_diff_rows, argc, argv, &why);
 
-	if (e < 0) {
-		log_error("%s ('wcbpf diff -h' lists the options)", why ? why : strerror(-e));
-		return EXIT_USAGE;
-	}
-	if (d.o.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("diff"));
-		return 0;
-	}
-	if (d.o.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&d.o.all);
+	if (verb_settle("diff", e, why, &d.o.all, EXIT_USAGE, &status))
+		return status;
 	return diff_run(&d);
 }

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/target.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/log.h"
@@ -135,23 +136,12 @@ int cmd_doctor(int argc, char **argv)
 	_cleanup_(freep) char *why = NULL;
 	_cleanup_(freep) struct capture_check *checks = NULL;
 	size_t n;
-	int rest, r = options_parse(options_doctor_rows, &c, argc, argv, &rest, &why);
+	int status, rest, r = options_parse(options_doctor_rows, &c, argc, argv, &rest, &why);
 
 	if (r == 0 && rest < argc)
 		r = options_refuse(&why, "%s: doctor takes no operand", argv[rest]);
-	if (r < 0) {
-		log_error("%s ('wcbpf help doctor' lists the options)", why ? why : strerror(-r));
-		return EXIT_USAGE;
-	}
-	if (c.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("doctor"));
-		return 0;
-	}
-	if (c.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&c.all);
+	if (verb_settle("doctor", r, why, &c.all, EXIT_USAGE, &status))
+		return status;
 	if (c.pid && !pid_check(&c))
 		return EXIT_USAGE;
 	r = capture_doctor(c.pid, &checks, &n);

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "util/parse.h"
@@ -435,20 +436,9 @@ int cmd_explain(int argc, char **argv)
 {
 	_cleanup_(explain_done) struct explain x = { 0 };
 	_cleanup_(freep) char *why = NULL;
-	int e = report_options_parse(&x.o, options_explain_rows, argc, argv, &why);
+	int status, e = report_options_parse(&x.o, options_explain_rows, argc, argv, &why);
 
-	if (e < 0) {
-		log_error("%s ('wcbpf explain -h' lists the options)", why ? why : strerror(-e));
-		return EXIT_USAGE;
-	}
-	if (x.o.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("explain"));
-		return 0;
-	}
-	if (x.o.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&x.o.all);
+	if (verb_settle("explain", e, why, &x.o.all, EXIT_USAGE, &status))
+		return status;
 	return explain_run(&x);
 }

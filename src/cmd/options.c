@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/cleanup.h"
 #include "util/log.h"
+#include "util/parse.h"
 
 int options_refuse(char **ret_why, const char *fmt, ...)
 {
@@ -25,6 +27,20 @@ int options_refuse(char **ret_why, const char *fmt, ...)
 		return -ENOMEM;
 	*ret_why = why;
 	return -EINVAL;
+}
+
+int options_set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why)
+{
+	uint32_t *list;
+	int r = parse_u32_list(value, &list, n);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return options_refuse(ret_why, "%s %s: not a list of numbers", option, value);
+	free(*ids);
+	*ids = list;
+	return 0;
 }
 
 static const struct option_row *row_find_long(const struct option_row *rows, const char *name, size_t n)

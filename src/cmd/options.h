@@ -34,6 +34,9 @@ int options_parse(const struct option_row *rows, void *config, int argc, char **
 /* -EINVAL with a formatted *ret_why; -ENOMEM. */
 int options_refuse(char **ret_why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A list of numbers in place of *ids, which is freed. 0; -EINVAL with *ret_why that begins with option; -ENOMEM. */
+int options_set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why);
+
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* What every command takes. First member of every command's config, so that the rows can be shared. */

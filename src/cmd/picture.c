@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/log.h"
-#include "util/parse.h"
 #include "util/vec.h"
 
 #define JSON_VERSION 1
@@ -64,32 +64,18 @@ int picture_set_json(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
-static int set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why)
-{
-	uint32_t *list;
-	int r = parse_u32_list(value, &list, n);
-
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return options_refuse(ret_why, "%s %s: not a list of numbers", option, value);
-	free(*ids);
-	*ids = list;
-	return 0;
-}
-
 int picture_set_pid(void *config, const char *value, char **ret_why)
 {
 	struct report_options *o = &((struct picture_options *)config)->report;
 
-	return set_ids("--pid", value, &o->pids, &o->pid_n, ret_why);
+	return options_set_ids("--pid", value, &o->pids, &o->pid_n, ret_why);
 }
 
 int picture_set_tid(void *config, const char *value, char **ret_why)
 {
 	struct report_options *o = &((struct picture_options *)config)->report;
 
-	return set_ids("--tid", value, &o->tids, &o->tid_n, ret_why);
+	return options_set_ids("--tid", value, &o->tids, &o->tid_n, ret_why);
 }
 
 int picture_set_comm(void *config, const char *value, char **ret_why)
@@ -313,23 +299,12 @@ static int load_and_write(struct picture_options *o)
 int picture_run(const char *verb, const struct option_row *rows, struct picture_options *o, int argc, char **argv)
 {
 	_cleanup_(freep) char *why = NULL;
-	int err = options_read(o, rows, argc, argv, &why), code;
+	int err = options_read(o, rows, argc, argv, &why), status;
 
 	if (err >= 0 && !o->all.help && !o->all.version)
 		err = options_check(o, &why);
-	if (err < 0) {
-		log_error("%s ('wcbpf %s -h' lists the options)", why ? why : strerror(-err), verb);
-		code = EXIT_USAGE;
-	} else if (o->all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find(verb));
-		code = 0;
-	} else if (o->all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		code = 0;
-	} else {
-		options_all_apply(&o->all);
-		code = load_and_write(o);
-	}
+	if (!verb_settle(verb, err, why, &o->all, EXIT_USAGE, &status))
+		status = load_and_write(o);
 	report_options_done(&o->report);
-	return code;
+	return status;
 }

@@ -7,6 +7,7 @@
 #include "cmd/options.h"
 #include "cmd/probes.h"
 #include "cmd/target.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/log.h"
@@ -221,25 +222,14 @@ int cmd_probes(int argc, char **argv)
 {
 	_cleanup_(probes_config_done) struct probes_config c = {0};
 	_cleanup_(freep) char *why = NULL;
-	int rest, r = probe_set_new(&c.set);
+	int status, rest, r = probe_set_new(&c.set);
 
 	if (r == 0)
 		r = options_parse(options_probes_rows, &c, argc, argv, &rest, &why);
 	if (r == 0 && rest < argc)
 		r = options_refuse(&why, "%s: probes takes no operand; the target is given with -p", argv[rest]);
-	if (r < 0) {
-		log_error("%s ('wcbpf help probes' lists the options)", why ? why : strerror(-r));
-		return EXIT_USAGE;
-	}
-	if (c.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("probes"));
-		return 0;
-	}
-	if (c.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&c.all);
+	if (verb_settle("probes", r, why, &c.all, EXIT_USAGE, &status))
+		return status;
 	r = run(&c, &why);
 	if (r < 0) {
 		log_error("%s", why ? why : strerror(-r));

@@ -15,14 +15,9 @@
 #include "cmd/options.h"
 #include "cmd/session.h"
 #include "cmd/target.h"
+#include "cmd/verb.h"
 #include "cmd/wording.h"
 #include "util/log.h"
-
-static int usage_error(bool attach, const char *why)
-{
-	log_error("%s ('wcbpf help %s' lists the options)", why, attach ? "attach" : "record");
-	return EXIT_OWN_FAILURE;
-}
 
 /* The first fault of what was asked for as a whole, or NULL. */
 static const char *request_fault(const struct capture_config *c, bool attach, bool command, bool dashes)
@@ -142,30 +137,24 @@ int record_run(int argc, char **argv, bool attach)
 {
 	_cleanup_(capture_config_done) struct capture_config c;
 	_cleanup_(freep) char *why = NULL;
-	int rest;
+	const char *verb = attach ? "attach" : "record";
+	int status, rest;
 
 	capture_config_init(&c);
 	int r = options_parse(options_capture_rows, &c, argc, argv, &rest, &why);
-	if (r < 0)
-		return usage_error(attach, why ? why : strerror(-r));
-	if (c.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find(argv[0]));
-		return 0;
-	}
-	if (c.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&c.all);
+	if (verb_settle(verb, r, why, &c.all, EXIT_OWN_FAILURE, &status))
+		return status;
 	if (c.listen && !c.has_checkpoint)
 		c.checkpoint_ns = OPTIONS_CHECKPOINT_DEFAULT_NS;
 	bool command = rest < argc;
 	const char *fault = request_fault(&c, attach, command, rest > 1 && strcmp(argv[rest - 1], "--") == 0);
-	if (fault)
-		return usage_error(attach, fault);
 	_cleanup_(freep) char *text = options_text(argv, rest, attach, c.keep_args);
-	if (!text)
-		return usage_error(attach, strerror(ENOMEM));
+	if (!fault && !text)
+		fault = strerror(ENOMEM);
+	if (fault) {
+		verb_refuse(verb, fault);
+		return EXIT_OWN_FAILURE;
+	}
 	return request_run(&c, command ? argv + rest : NULL, text, attach);
 }
 

@@ -63,32 +63,18 @@ static int set_section(void *config, const char *value, char **ret_why)
 			      "and all", value);
 }
 
-static int set_ids(const char *option, const char *value, uint32_t **ids, size_t *n, char **ret_why)
-{
-	uint32_t *list;
-	int r = parse_u32_list(value, &list, n);
-
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return options_refuse(ret_why, "%s %s: not a list of numbers", option, value);
-	free(*ids);
-	*ids = list;
-	return 0;
-}
-
 static int set_pid(void *config, const char *value, char **ret_why)
 {
 	struct report_options *o = config;
 
-	return set_ids("--pid", value, &o->pids, &o->pid_n, ret_why);
+	return options_set_ids("--pid", value, &o->pids, &o->pid_n, ret_why);
 }
 
 static int set_tid(void *config, const char *value, char **ret_why)
 {
 	struct report_options *o = config;
 
-	return set_ids("--tid", value, &o->tids, &o->tid_n, ret_why);
+	return options_set_ids("--tid", value, &o->tids, &o->tid_n, ret_why);
 }
 
 static int set_comm(void *config, const char *value, char **ret_why)

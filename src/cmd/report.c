@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/measures.h"
 #include "cmd/report.h"
+#include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -119,20 +120,9 @@ int cmd_report(int argc, char **argv)
 	_cleanup_(report_options_done) struct report_options o = { 0 };
 	_cleanup_(report_done) struct report r = { 0 };
 	_cleanup_(freep) char *why = NULL;
-	int e = report_options_parse(&o, options_report_rows, argc, argv, &why);
+	int status, e = report_options_parse(&o, options_report_rows, argc, argv, &why);
 
-	if (e < 0) {
-		log_error("%s ('wcbpf report -h' lists the options)", why ? why : strerror(-e));
-		return EXIT_USAGE;
-	}
-	if (o.all.help) {
-		help_print_subcommand(stdout, cmd_subcommand_find("report"));
-		return 0;
-	}
-	if (o.all.version) {
-		puts("wcbpf " WCBPF_VERSION);
-		return 0;
-	}
-	options_all_apply(&o.all);
+	if (verb_settle("report", e, why, &o.all, EXIT_USAGE, &status))
+		return status;
 	return report_run(&r, &o);
 }
