@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report-advice.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
@@ -19,11 +20,6 @@ enum { HINT_COLUMNS = 48, CANDIDATES_MAX = 48, FUNCTIONS_MAX = 16, SIMULATED_MIN
 
 /* So many points of a recording are simulated in all. */
 #define SIMULATED_POINTS 8000000.0
-
-static double all_ns(const struct replay_class *c)
-{
-	return (double)(c->cpu_ns + c->delay_ns);
-}
 
 static double path_ns(const struct replay_class *c)
 {
@@ -35,88 +31,6 @@ static bool is_who(const struct replay_class *c)
 {
 	return c->kind == REPLAY_CLASS_PROGRAM || c->kind == REPLAY_CLASS_THREAD ||
 	       (c->kind == REPLAY_CLASS_OP && c->op_kind == OP_INTERNAL);
-}
-
-static bool nearly(double a, double b)
-{
-	return b > 0 && a > 0.9 * b && a < 1.1 * b;
-}
-
-/* How far from the innermost frame each function lies, on average; by string. NULL: no memory. */
-static float *depths_make(const struct model *m)
-{
-	size_t n = strtab_n(m->strings);
-	float *sum = calloc(n, sizeof(*sum)), *count = calloc(n, sizeof(*count));
-
-	for (size_t i = 1; sum && count && i < m->stack_n; i++) {
-		for (uint32_t k = 0; k < m->stacks[i].frame_n; k++) {
-			sum[m->stacks[i].frames[k].name_id] += (float)k;
-			count[m->stacks[i].frames[k].name_id]++;
-		}
-	}
-	for (size_t i = 0; sum && count && i < n; i++)
-		sum[i] /= count[i] > 0 ? count[i] : 1;
-	if (!count) {
-		free(sum);
-		sum = NULL;
-	}
-	free(count);
-	return sum;
-}
-
-/* What everybody calls to wait or to begin: nobody makes that faster. */
-static bool is_system(const struct model *m, const struct replay_class *c)
-{
-	const char *path = strtab_str(m->strings, m->modules[c->module_id].path_id), *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	return *path == '[' || strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
-	       strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-", 3) == 0;
-}
-
-/* Of one program and no other: to halve it is to halve everything. */
-static bool is_only_program(const struct report *r, const struct replay_class *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; c->kind == REPLAY_CLASS_PROGRAM && i < replay_class_n(r->replay); i++)
-		n += replay_class(r->replay, i)->kind == REPLAY_CLASS_PROGRAM;
-	return n == 1;
-}
-
-/* What begins a program, and what all of it goes through. */
-static bool is_everything(const struct report *r, const struct replay_class *c)
-{
-	for (size_t i = 0; i < replay_class_n(r->replay); i++) {
-		const struct replay_class *d = replay_class(r->replay, i);
-
-		if (d->kind == REPLAY_CLASS_PROGRAM && nearly(all_ns(c), all_ns(d)))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Of functions that are nearly the same part of the path, each called by the next, the innermost is the advice: main()
- * and a thread's loop are true and of no use. So is one that is all that its program does.
- */
-static bool is_advice(const struct report *r, const struct replay_class *c, const float *depths)
-{
-	/* What has no name nobody can change: ops of a dump without threads are all one such thread's. */
-	if (!c->name_id && c->kind != REPLAY_CLASS_RESOURCE)
-		return false;
-	if (c->kind != REPLAY_CLASS_FUNCTION)
-		return !is_only_program(r, c);
-	if (is_system(r->m, c) || is_everything(r, c))
-		return false;
-	for (size_t i = 0; i < replay_class_n(r->replay); i++) {
-		const struct replay_class *d = replay_class(r->replay, i);
-
-		if (d != c && d->kind == REPLAY_CLASS_FUNCTION && nearly(path_ns(c), path_ns(d)) &&
-		    !is_system(r->m, d) && depths[d->name_id] < depths[c->name_id] && !is_everything(r, d))
-			return false;
-	}
-	return true;
 }
 
 /* Of an op, a function, a lock half the time is a fair question; a wait for a file or a timer goes away or stays. */
@@ -148,12 +62,6 @@ static bool is_told(const struct report *r, const struct report_hint *hints, siz
 			return true;
 	}
 	return false;
-}
-
-/* Less than a two-hundredth is no advice. */
-static int64_t worth_ns_min(const struct report *r)
-{
-	return r->replay_facts.makespan_ns / 200 + 1;
 }
 
 /* ---- whom to ask about ---- */
@@ -189,7 +97,7 @@ static uint32_t *classes_order(const struct report *r, double *bounds, size_t *r
 		struct report_hint h = { .class = i, .what = REPLAY_TIME };
 
 		bounds[i] = (1 - factor_of(&h, c)) * path_ns(c);
-		if (bounds[i] >= (double)worth_ns_min(r))
+		if (bounds[i] >= (double)report_worth_ns(r))
 			order[n++] = i;
 	}
 	if (order && n)
@@ -201,12 +109,12 @@ static uint32_t *classes_order(const struct report *r, double *bounds, size_t *r
 static int candidates_make(const struct report *r, struct candidates *x)
 {
 	_cleanup_(freep) double *bounds = calloc(replay_class_n(r->replay) + 1, sizeof(*bounds));
-	_cleanup_(freep) float *depths = depths_make(r->m);
+	_cleanup_(report_advice_freep) struct report_advice *advice = report_advice_new(r);
 	_cleanup_(freep) uint32_t *order = NULL;
 	size_t n, functions = 0;
 
 	x->list = calloc(2 * CANDIDATES_MAX, sizeof(*x->list));
-	if (!bounds || !depths || !x->list)
+	if (!bounds || !advice || !x->list)
 		return -ENOMEM;
 	order = classes_order(r, bounds, &n);
 	if (!order)
@@ -215,7 +123,7 @@ static int candidates_make(const struct report *r, struct candidates *x)
 		const struct replay_class *c = replay_class(r->replay, order[i]);
 		bool function = c->kind == REPLAY_CLASS_FUNCTION;
 
-		if ((function && functions == FUNCTIONS_MAX) || !is_advice(r, c, depths))
+		if ((function && functions == FUNCTIONS_MAX) || !report_is_advice(advice, c))
 			continue;
 		functions += function;
 		x->list[x->n++] = (struct report_hint){ .class = order[i], .what = REPLAY_TIME };
@@ -285,7 +193,7 @@ static size_t told_drop(const struct report *r, struct report_hint *list, size_t
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (list[i].outcome.best_ns >= worth_ns_min(r) && !is_told(r, list, kept, &list[i]))
+		if (list[i].outcome.best_ns >= report_worth_ns(r) && !is_told(r, list, kept, &list[i]))
 			list[kept++] = list[i];
 	}
 	return kept;
@@ -349,7 +257,7 @@ int report_machines_make(struct report *r)
 	int e = report_section_make(r, SECTION_PATH);
 
 	/* Without a number of CPUs there is nothing to double. */
-	r->has_machines = e == 0 && r->replay_facts.cpu_n && queued_ns(r) >= (uint64_t)worth_ns_min(r);
+	r->has_machines = e == 0 && r->replay_facts.cpu_n && queued_ns(r) >= (uint64_t)report_worth_ns(r);
 	return r->has_machines ?
 		       replay_evaluate(r->replay, scenarios, REPORT_MACHINES, REPLAY_E1 | REPLAY_E2, r->machines) :
 		       e;
@@ -369,7 +277,7 @@ static unsigned machine_best(const struct report *r)
 		return REPORT_MACHINES;
 	if (r->machines[REPORT_NO_QUEUE].best_ns * 10 > r->machines[REPORT_MORE_CPUS].best_ns * 11)
 		best = REPORT_NO_QUEUE;
-	return r->machines[best].best_ns < worth_ns_min(r) ? REPORT_MACHINES : best;
+	return r->machines[best].best_ns < report_worth_ns(r) ? REPORT_MACHINES : best;
 }
 
 /* ---- the lines ---- */

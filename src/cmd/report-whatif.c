@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report-advice.h"
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
@@ -24,14 +25,24 @@ static int saving_compare(const void *a, const void *b)
 	return x->class < y->class ? -1 : x->class > y->class;
 }
 
-/* Of one name, and the same whatever is asked: a program, its only thread and that thread's op are one to a reader. */
+static bool is_wait_class(const struct replay_class *c)
+{
+	return c->kind == REPLAY_CLASS_RESOURCE || c->kind == REPLAY_CLASS_LOCK;
+}
+
+/* A program, its only thread and that thread's op are one to a reader; so are all waits of a kind and its only one. */
+static bool are_one(const struct replay_class *c, const struct replay_class *d)
+{
+	if (is_wait_class(c) || is_wait_class(d))
+		return c->kind == d->kind && c->reason == d->reason && c->kind_id == d->kind_id &&
+		       (!c->name_id || !d->name_id);
+	return c->name_id == d->name_id && c->kind != d->kind;
+}
+
+/* One thing, and the same whatever is asked. */
 static bool are_twins(const struct report *r, const struct replay_saving *x, const struct replay_saving *y)
 {
-	const struct replay_class *c = replay_class(r->replay, x->class), *d = replay_class(r->replay, y->class);
-
-	if (c->name_id != d->name_id || x->what != y->what || c->kind == d->kind ||
-	    c->kind == REPLAY_CLASS_RESOURCE || c->kind == REPLAY_CLASS_LOCK || d->kind == REPLAY_CLASS_RESOURCE ||
-	    d->kind == REPLAY_CLASS_LOCK)
+	if (x->what != y->what || !are_one(replay_class(r->replay, x->class), replay_class(r->replay, y->class)))
 		return false;
 	for (size_t i = 0; i < REPLAY_FACTOR_N; i++) {
 		if (x->at[i].best_ns != y->at[i].best_ns)
@@ -117,6 +128,23 @@ static bool is_repeated(const struct report *r, const struct replay_saving *s)
 	return false;
 }
 
+/* Functions that say what another says better. NULL: no memory. */
+static bool *unsaid_make(const struct report *r, size_t *ret_n)
+{
+	_cleanup_(report_advice_freep) struct report_advice *advice = report_advice_new(r);
+	bool *unsaid = calloc(r->saving_n + 1, sizeof(*unsaid));
+
+	*ret_n = 0;
+	for (size_t i = 0; advice && unsaid && i < r->saving_n && !r->o->everything; i++) {
+		const struct replay_class *c = replay_class(r->replay, r->savings[i].class);
+
+		unsaid[i] = c->kind == REPLAY_CLASS_FUNCTION && rank_ns(&r->savings[i]) >= report_worth_ns(r) / 5 &&
+			    !report_is_advice(advice, c);
+		*ret_n += unsaid[i];
+	}
+	return unsaid;
+}
+
 static void saving_print(const struct page *p, const struct replay_saving *s)
 {
 	bool whole = s->what == REPLAY_NO_LOCK;
@@ -152,7 +180,8 @@ static void missing_print(const struct page *p)
 void report_whatif_text(const struct page *p)
 {
 	const struct report *r = p->r;
-	size_t max = page_lines_max(p, SECTION_WHATIF), n = 0, at = 0, shown;
+	size_t max = page_lines_max(p, SECTION_WHATIF), n = 0, at = 0, shown, unsaid_n;
+	_cleanup_(freep) bool *unsaid = NULL;
 
 	if (is_on_page(r)) {
 		report_hints_text(p, max);
@@ -163,16 +192,20 @@ void report_whatif_text(const struct page *p)
 	page_title(p, "      x 0     x 0.5     x 0.9  range at 0.5   grade shift  What if");
 	fputs("  saves; ~ not simulated; > next\n", p->f);
 	report_unfiltered_print(p, "savings are");
-	for (size_t i = 0; i < r->saving_n; i++)
-		n += !is_repeated(r, &r->savings[i]);
+	unsaid = unsaid_make(r, &unsaid_n);
+	for (size_t i = 0; unsaid && i < r->saving_n; i++)
+		n += !unsaid[i] && !is_repeated(r, &r->savings[i]);
 	shown = page_lines_shown(n, max);
 	for (size_t i = 0; i < r->saving_n && at < shown; i++) {
-		if (is_repeated(r, &r->savings[i]))
+		if (unsaid[i] || is_repeated(r, &r->savings[i]))
 			continue;
 		saving_print(p, &r->savings[i]);
 		at++;
 	}
 	page_more(p, n, shown, NUMBERS_COLUMNS - 8);
+	if (unsaid_n)
+		fprintf(p->f, "%*s%s callers, callees left out   --all\n", NUMBERS_COLUMNS - 8, "",
+			wording_count(unsaid_n).text);
 	for (unsigned i = 0; r->has_machines && i < REPORT_MACHINES; i++) {
 		const struct replay_outcome *o = &r->machines[i];
 
