@@ -86,16 +86,6 @@ static bool is_system(const struct model *m, const struct replay_class *c)
 	       strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-", 3) == 0;
 }
 
-/* Of one program and no other: to halve it is to halve everything. */
-static bool is_only_program(const struct report *r, const struct replay_class *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; c->kind == REPLAY_CLASS_PROGRAM && i < replay_class_n(r->replay); i++)
-		n += replay_class(r->replay, i)->kind == REPLAY_CLASS_PROGRAM;
-	return n == 1;
-}
-
 /* What begins a program, and what all of it goes through. */
 static bool is_everything(const struct report *r, const struct replay_class *c)
 {
@@ -106,6 +96,17 @@ static bool is_everything(const struct report *r, const struct replay_class *c)
 			return true;
 	}
 	return false;
+}
+
+/* The one program that ran, or the one thread that did all of its work: to halve it is to halve everything. */
+static bool is_all_there_is(const struct report *r, const struct replay_class *c)
+{
+	bool who = c->kind == REPLAY_CLASS_THREAD || (c->kind == REPLAY_CLASS_OP && c->op_kind == OP_INTERNAL);
+	size_t n = 0;
+
+	for (size_t i = 0; i < replay_class_n(r->replay); i++)
+		n += replay_class(r->replay, i)->kind == REPLAY_CLASS_PROGRAM;
+	return n == 1 && (c->kind == REPLAY_CLASS_PROGRAM || (who && is_everything(r, c)));
 }
 
 /*
@@ -130,7 +131,7 @@ bool report_is_advice(const struct report_advice *a, const struct replay_class *
 	if (!c->name_id && c->kind != REPLAY_CLASS_RESOURCE)
 		return false;
 	if (c->kind != REPLAY_CLASS_FUNCTION)
-		return !is_only_program(r, c);
+		return !is_all_there_is(r, c);
 	if (is_system(r->m, c) || is_everything(r, c))
 		return false;
 	for (size_t i = 0; i < replay_class_n(r->replay); i++) {

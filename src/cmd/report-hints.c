@@ -46,9 +46,8 @@ static bool is_told(const struct report *r, const struct report_hint *hints, siz
 
 	for (size_t i = 0; i < n; i++) {
 		const struct replay_class *d = replay_class(r->replay, hints[i].class);
-		/* A wait for something and the function that waits are two ways to look at it, each worth a line. */
-		bool two_ways = (c->kind == REPLAY_CLASS_FUNCTION && d->kind == REPLAY_CLASS_RESOURCE) ||
-				(c->kind == REPLAY_CLASS_RESOURCE && d->kind == REPLAY_CLASS_FUNCTION);
+		/* A wait for something and who or what waits are two ways to look at it, each worth a line. */
+		bool two_ways = (c->kind == REPLAY_CLASS_RESOURCE) != (d->kind == REPLAY_CLASS_RESOURCE);
 		bool inside = c->kind != d->kind ? !two_ways :
 						   c->kind == REPLAY_CLASS_RESOURCE && c->kind_id == d->kind_id;
 

@@ -9,7 +9,8 @@ makespans; a round in which something else ran, by more than 5% of the CPUs, is 
 a bootstrap interval of 95%. If other load can't be avoided there is no verdict.
 
 error: |predicted - true| / true makespan; its: wcprof's. points: saving predicted - saving true, in percent of the
-base. spread: half the distance of the base's quartiles, in percent of its median: how well the truth is known. The
+base. The page of the report must advise first, of those
+functions that have a knob, the one that helps most. spread: half the distance of the base's quartiles, in percent of its median: how well the truth is known. The
 report's range is that of E1 and E2.
 """
 
@@ -19,6 +20,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import statistics
@@ -85,6 +87,7 @@ class Suite:
     def __init__(self, o):
         self.o, self.work = o, tempfile.mkdtemp(prefix='truth-')
         self.rows, self.top_wrong, self.begun = [], [], []
+        self.advice = {}        # by program: what the page would make faster first
 
     def run(self, case, args, turned, traced, name='out'):
         """One run's makespan in us; traced: its recording's folder too."""
@@ -126,6 +129,7 @@ class Suite:
         base_us, folder, other = self.recording(case)
         if self.o.keep:
             shutil.copytree(folder, os.path.join(self.o.keep, '%g' % case.number), dirs_exist_ok=True)
+        self.advice[case.name] = self.first_advice(folder)
         dump = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith('wcprof.ndjson')][0]
         r = subprocess.run([self.o.predict, dump] + [k.expr for k in case.knobs], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, check=False)
@@ -143,6 +147,12 @@ class Suite:
                 p[engine] = None if saved is None else base_us - saved * whole['makespan_ns'] / 1000
             predictions.append(p)
         return predictions
+
+    def first_advice(self, folder):
+        """The first name that the report's page would have in half the time, or None."""
+        page = subprocess.run([self.o.wcbpf, 'report', folder], stdout=subprocess.PIPE, text=True, check=True).stdout
+        found = re.search(r'^  (\S+) in half the time ', page, re.MULTILINE)
+        return found and found.group(1)
 
     def measure(self, case):
         """Makespans with all knobs unturned, with each turned, in turns, and what else ran meanwhile."""
@@ -186,16 +196,24 @@ class Suite:
         self.rows.append(row)
         return row
 
-    def top_check(self, rows):
+    def top_check(self, case, rows):
         """Is what is said to help most what does? Ties within the control's limit are none."""
         if len(rows) < 2 or any(r['verdict'].startswith('no verdict') for r in rows):
             return
-        said = max(rows, key=lambda r: r['p']['recorded_us'] - r['p']['best_us'])
         best = max(rows, key=lambda r: r['base_us'] - r['true_us'])
-        gap = 100 * (said['true_us'] - best['true_us']) / best['base_us']
-        if said is not best and gap >= CONTROL_MAX:
-            self.top_wrong.append('%s: %s was said to help most, %s does' % (
-                said['case'].name, said['knob'].name, best['knob'].name))
+
+        def check(said, who):
+            gap = 100 * (said['true_us'] - best['true_us']) / best['base_us']
+            if said is not best and gap >= CONTROL_MAX:
+                self.top_wrong.append('%s: %s says that %s helps most, %s does' % (
+                    case.name, who, said['knob'].name, best['knob'].name))
+
+        check(max(rows, key=lambda r: r['p']['recorded_us'] - r['p']['best_us']), 'the prediction')
+        name = self.advice[case.name]
+        advised = [r for r in rows if r['knob'].expr.startswith('fn:%s ' % name)]
+        print('    the page would make %s faster first%s' % (name or 'nothing', '' if advised else ', which has no knob'))
+        if advised:
+            check(min(advised, key=lambda r: r['true_us']), 'the page')
 
     def is_asked_for(self, case):
         return not self.o.cases or any(x == '%g' % case.number or (x in case.name and not x[0].isdigit())
@@ -220,7 +238,7 @@ class Suite:
             for knob, us in zip(case.knobs, turned):
                 rows.append(self.judge(case, knob, predictions[case.name, knob.name], base, us, other))
                 self.print_row(rows[-1])
-            self.top_check(rows)
+            self.top_check(case, rows)
         return self.finish()
 
     @staticmethod
@@ -239,7 +257,7 @@ class Suite:
             print('TOP WRONG: ' + text)
         missed = [r for r in self.rows if r['verdict'].startswith('MISSED')]
         silent = [r for r in self.rows if r['verdict'].startswith('no verdict')]
-        print('%d what-ifs: %d right, %d missed, %d without a verdict; top class wrong in %d programs' % (
+        print('%d what-ifs: %d right, %d missed, %d without a verdict; top class wrong %d times' % (
             len(self.rows), len(self.rows) - len(missed) - len(silent), len(missed), len(silent), len(self.top_wrong)))
         if len(silent) == len(self.rows):
             print('truth: nothing could be judged beside so much other load', file=sys.stderr)
