@@ -269,7 +269,8 @@ class Comparison:
             if len(kept) == len(b):
                 break
             target = self.truth.ops.get(w.target)
-            if target and target.end < w.start + OVER_NS:
+            # Over before the wait, or begun behind it, so known to nobody then: the recorder looks when all is over.
+            if target and (target.end < w.start + OVER_NS or target.start > w.end):
                 alike = [u for u in unknown if u.reason == w.reason]
                 if alike:
                     unknown.remove(alike[0])
