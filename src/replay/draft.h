@@ -111,6 +111,8 @@ int draft_order(struct draft *d);
 /* A token that needs signals; 0, -ENOMEM. */
 int draft_token_add(struct draft *d, uint32_t lock, uint32_t *ret);
 int draft_item_add(struct draft *d, const struct item *item);
+/* The order of what an op's end makes go on. */
+#define ITEM_AT_END 1
 #define ITEM_GAP (1u << 31)
 int draft_gap_add(struct draft *d, uint32_t strand, int64_t from_ns, int64_t to_ns, uint32_t token);
 

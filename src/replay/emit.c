@@ -377,15 +377,50 @@ static int op_change(struct emitter *e, const struct item *x)
 	return 0;
 }
 
-/* limit_ns: the begin of the wait within which it may be. That a lock was got or left there is a guess, and no computing. */
-static int item_emit(struct emitter *e, const struct item *x, int64_t limit_ns)
+/* Of a wait from start_ns on what lies before to_ns, where its thread did something: as long as it was, and no computing. */
+static int wait_part_emit(struct emitter *e, uint32_t wait, int64_t start_ns, int64_t to_ns)
+{
+	const struct model_wait *w = &e->d->m->waits[wait];
+	bool ready = e->d->use[wait] == USE_RUNQ || e->d->use[wait] == USE_START;
+	struct point p = { .what = ready ? POINT_RUNQ : POINT_DELAY, .ref = wait };
+	int64_t ns;
+	int err = 0;
+
+	cursor_advance(e, start_ns, &p.cpu_ns);
+	ns = to_ns - e->cursor_ns;
+	if (ns <= 0)
+		return 0;
+	if (ready)
+		p.run_ns = ns;
+	else
+		err = delay_tag(e, w, p.wait_ns = ns, &p.object);
+	if (err == 0)
+		err = point_add(e, &p);
+	if (err == 0)
+		err = piece_end(e, END_WAIT | w->row);
+	e->cursor_ns = to_ns;
+	piece_begin(e, END_WAIT | w->row);
+	return err;
+}
+
+/* That a lock was got or left is, and that somebody's end was needed who ended after what needed it. */
+static bool is_guess(const struct emitter *e, const struct item *x, uint32_t wait)
+{
+	return x->what == POINT_TAKE || x->what == POINT_DROP ||
+	       (x->what == POINT_SIGNAL && !x->ref && (e->d->use[wait] == USE_TOKEN || e->d->use[wait] == USE_LOCK));
+}
+
+/* wait: the one in which it may be, and which began at start_ns; 0: in none. What is a guess may as well be before. */
+static int item_emit(struct emitter *e, const struct item *x, uint32_t wait, int64_t start_ns)
 {
 	struct point p = { .what = x->what, .object = x->object, .ref = x->ref };
-	bool guess = x->what == POINT_TAKE || x->what == POINT_DROP;
+	bool within = wait && x->at_ns > start_ns, guess = within && is_guess(e, x, wait);
 	uint32_t end = item_end(e, x);
-	int err;
+	int err = within && !guess ? wait_part_emit(e, wait, start_ns, x->at_ns) : 0;
 
-	cursor_advance(e, guess && x->at_ns > limit_ns ? limit_ns : x->at_ns, &p.cpu_ns);
+	if (err < 0)
+		return err;
+	cursor_advance(e, guess ? start_ns : x->at_ns, &p.cpu_ns);
 	p.ref = x->what == POINT_WAIT ? 0 : x->ref;
 	err = point_add(e, &p);
 	/* Nothing was computed: what follows begins where that did. */
@@ -417,9 +452,14 @@ static int item_emit(struct emitter *e, const struct item *x, int64_t limit_ns)
 	}
 }
 
-/* An item within a wait: its thread did that in between, looking, or a clock is off. It goes to the nearer end. */
+/*
+ * An item within a wait: its thread did that in between, looking, or a clock is off. It goes to the nearer end. What ends
+ * at the moment of a wait that took no time has waited before.
+ */
 static bool is_before(const struct item *x, int64_t start_ns, int64_t end_ns)
 {
+	if (start_ns == end_ns && x->at_ns == start_ns && x->order == ITEM_AT_END)
+		return false;
 	return x->at_ns <= start_ns || (x->at_ns < end_ns && x->at_ns - start_ns < end_ns - x->at_ns);
 }
 
@@ -450,7 +490,7 @@ static int strand_follow(struct emitter *e)
 		if (d->use[wait] == USE_SKIP || d->use[wait] == USE_OPEN)
 			continue;
 		while (item < item_end_at && is_before(&d->items[item], start_ns, w->end_ns) && err == 0)
-			err = item_emit(e, &d->items[item++], start_ns);
+			err = item_emit(e, &d->items[item++], wait, start_ns);
 		if (d->use[wait] == USE_MERGED) {
 			merged_ns = start_ns;
 			continue;
@@ -469,7 +509,7 @@ static int strand_follow(struct emitter *e)
 		}
 	}
 	while (item < item_end_at && err == 0)
-		err = item_emit(e, &d->items[item++], INT64_MAX);
+		err = item_emit(e, &d->items[item++], 0, 0);
 	return err;
 }
 

@@ -304,7 +304,7 @@ static int wait_token(struct draft *d, uint32_t wait)
 
 		signal.strand = d->r->strand_of_op[target];
 		signal.at_ns = d->m->ops[target].end_ns;
-		signal.order = 1;
+		signal.order = ITEM_AT_END;
 	}
 	if (draft_token_add(d, NONE, &d->token[wait]) < 0)
 		return -ENOMEM;
