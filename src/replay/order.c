@@ -7,6 +7,10 @@
  * If all that are left wait for each other, the recording contradicts itself: a
  * clock that is off, a lost event, a damaged dump. Then the strand that has
  * waited longest here loses its dependency, and its wait keeps its length.
+ *
+ * Before that, what was given up needs nobody. But it goes on without whom it
+ * waited for only where he can't come before it has: others that it holds up may
+ * come in time when something takes less.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +31,20 @@ struct orderer {
 	size_t ready_n, queue_n, queue_cap, queue_at;
 	uint32_t *given_up; /* those that were parked at a wait which was given up */
 	size_t given_up_n, given_up_cap, given_up_at;
+	/* Who signals what; made when it is first needed. signal_first: by token, token_n + 1. */
+	size_t *signal_first;
+	struct signaller *signals;
+	uint32_t *seen; /* by strand: the walk in which it was met last */
+	uint32_t walk_n;
+	size_t steps_left; /* of all walks */
 };
+
+struct signaller {
+	uint32_t strand, at; /* of its points */
+};
+
+/* Longer walks than so many steps a strand in all, which only odd recordings need, would take more than linear time. */
+#define STEPS_PER_STRAND 16
 
 static void orderer_done(struct orderer *o)
 {
@@ -39,6 +56,9 @@ static void orderer_done(struct orderer *o)
 	free(o->ready);
 	free(o->queue);
 	free(o->given_up);
+	free(o->signal_first);
+	free(o->signals);
+	free(o->seen);
 }
 
 static int orderer_init(struct orderer *o, struct draft *d)
@@ -181,36 +201,125 @@ static void dependency_drop(struct orderer *o, uint32_t s)
 	o->left[token] = 0;
 }
 
-/* What was given up needs nobody: one that is parked so goes on without, before any other has to. */
-static bool given_up_free(struct orderer *o)
+static bool is_signal(const struct replay *r, size_t i)
+{
+	return r->points.what[i] == POINT_SIGNAL || r->points.what[i] == POINT_RELEASE;
+}
+
+static int signals_list(struct orderer *o)
+{
+	const struct replay *r = o->d->r;
+	_cleanup_(freep) size_t *next = calloc(r->token_n + 1, sizeof(*next));
+
+	o->signal_first = calloc(r->token_n + 2, sizeof(*o->signal_first));
+	o->seen = calloc(r->strand_n + 1, sizeof(*o->seen));
+	if (!next || !o->signal_first || !o->seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->points.n; i++) {
+		if (is_signal(r, i))
+			o->signal_first[r->points.object[i] + 1]++;
+	}
+	for (size_t t = 0; t < r->token_n; t++) {
+		o->signal_first[t + 1] += o->signal_first[t];
+		next[t] = o->signal_first[t];
+	}
+	o->signals = malloc((o->signal_first[r->token_n] + 1) * sizeof(*o->signals));
+	if (!o->signals)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < r->strand_n; s++) {
+		for (uint32_t k = 0; k < r->strands[s].n; k++) {
+			size_t i = r->strands[s].first + k;
+
+			if (is_signal(r, i))
+				o->signals[next[r->points.object[i]]++] = (struct signaller){ s, k };
+		}
+	}
+	o->steps_left = STEPS_PER_STRAND * (r->strand_n + 1);
+	return 0;
+}
+
+/* A strand that a parked one waits for: it has a signal to give yet. NONE: there is none. */
+static uint32_t awaited(const struct orderer *o, uint32_t s)
+{
+	const struct replay *r = o->d->r;
+	uint32_t token = is_unstarted(o, s) ? r->strands[s].token : r->points.object[r->strands[s].first + o->at[s]];
+
+	for (size_t i = o->signal_first[token]; i < o->signal_first[token + 1]; i++) {
+		if (o->signals[i].at >= o->at[o->signals[i].strand])
+			return o->signals[i].strand;
+	}
+	return NONE;
+}
+
+static bool is_given_up(const struct orderer *o, uint32_t s)
 {
 	const struct replay *r = o->d->r;
 
-	while (o->given_up_at < o->given_up_n) {
-		uint32_t s = o->given_up[o->given_up_at++];
-
-		if (!o->parked[s] || is_unstarted(o, s) ||
-		    r->points.what[r->strands[s].first + o->at[s]] != POINT_EITHER)
-			continue;
-		dependency_drop(o, s);
-		return true;
-	}
-	return false;
+	return o->parked[s] && !is_unstarted(o, s) && r->points.what[r->strands[s].first + o->at[s]] == POINT_EITHER;
 }
 
-static bool oldest_free(struct orderer *o)
+/*
+ * Everybody waits for somebody, so from anyone the way leads into a circle. One in it that was given up; NONE: there is
+ * none, or it would take too long to find. Of two that wait for each other either could go on; none knows which should.
+ */
+static uint32_t circle_given_up(struct orderer *o, uint32_t from)
 {
-	if (given_up_free(o))
-		return true;
-	while (o->queue_at < o->queue_n) {
+	uint32_t s = from;
+
+	o->walk_n++;
+	for (; s != NONE && o->parked[s] && o->seen[s] != o->walk_n; s = awaited(o, s)) {
+		if (!o->steps_left)
+			return NONE;
+		o->steps_left--;
+		o->seen[s] = o->walk_n;
+	}
+	if (s == NONE || !o->parked[s])
+		return NONE;
+	from = s;
+	do {
+		if (is_given_up(o, s))
+			return s;
+		s = awaited(o, s);
+	} while (s != from);
+	return NONE;
+}
+
+/* Where nobody gets on one that was given up goes on without, before any other has to. *ret: did one? 0, -ENOMEM. */
+static int given_up_free(struct orderer *o, bool *ret)
+{
+	*ret = false;
+	while (o->given_up_at < o->given_up_n) {
+		uint32_t s = o->given_up[o->given_up_at], in_circle;
+
+		if (!is_given_up(o, s)) {
+			o->given_up_at++;
+			continue;
+		}
+		if (!o->signal_first && signals_list(o) < 0)
+			return -ENOMEM;
+		in_circle = circle_given_up(o, s);
+		dependency_drop(o, in_circle != NONE ? in_circle : s);
+		*ret = true;
+		return 0;
+	}
+	return 0;
+}
+
+static int oldest_free(struct orderer *o, bool *ret)
+{
+	int e = given_up_free(o, ret);
+
+	if (e < 0 || *ret)
+		return e;
+	while (o->queue_at < o->queue_n && !*ret) {
 		uint32_t s = o->queue[o->queue_at++];
 
 		if (!o->parked[s])
 			continue;
 		dependency_drop(o, s);
-		return true;
+		*ret = true;
 	}
-	return false;
+	return 0;
 }
 
 /*
@@ -335,6 +444,7 @@ int draft_order(struct draft *d)
 {
 	_cleanup_(orderer_done) struct orderer o;
 	struct replay *r = d->r;
+	bool freed;
 
 	if (orderer_init(&o, d) < 0)
 		return -ENOMEM;
@@ -350,6 +460,8 @@ int draft_order(struct draft *d)
 			if (strand_go(&o, o.ready[--o.ready_n]) < 0)
 				return -ENOMEM;
 		}
-	} while (oldest_free(&o));
+		if (oldest_free(&o, &freed) < 0)
+			return -ENOMEM;
+	} while (freed);
 	return slots_assign(r);
 }
