@@ -132,6 +132,9 @@ static void replay_print(const struct page *p)
 	engine_print(p, "E1", f->e1_ns);
 	engine_print(p, ", E2", f->e2_ns);
 	engine_print(p, ", wcprof's rules", f->wcprof_ns);
+	if (f->unplaced_ns)
+		fprintf(p->f, "\n    %s of the threads neither on a CPU nor in a wait that was recorded: unplaced",
+			page_time(f->unplaced_ns).text);
 	for (unsigned bit = 0; bit < 32; bit++) {
 		if (f->missing >> bit & 1)
 			fprintf(p->f, "\n    %s", replay_missing_text((enum replay_missing)(1u << bit)));
@@ -212,6 +215,7 @@ void report_health_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "waits_outside_ops_ns", outside_ns(r));
 	json_kv_int(j, "makespan_ns", r->replay_facts.makespan_ns);
 	json_kv_uint(j, "path_sum_ns", path_ns(r));
+	json_kv_uint(j, "unplaced_ns", r->replay_facts.unplaced_ns);
 	json_kv_int(j, "e1_baseline_ns", r->replay_facts.e1_ns);
 	json_kv_int(j, "e2_baseline_ns", r->replay_facts.e2_ns);
 	json_kv_int(j, "wcprof_baseline_ns", r->replay_facts.wcprof_ns);

@@ -147,12 +147,12 @@ static int drags_find(const struct report *r, struct pieces *x, size_t n)
 }
 
 /* Of ops in a dump without threads nobody measured whether they were on a CPU. */
-static const char *state_word(const struct report *r, enum replay_state state, enum analyze_where where)
+static const char *state_word(const struct report *r, enum replay_state state, enum analyze_where where, uint32_t class)
 {
 	if (state == REPLAY_ONCPU)
 		return r->m->thread_n > 1 ? "on CPU" : "self";
 	if (state == REPLAY_GAP)
-		return "gap";
+		return class == UINT32_MAX ? "gap" : "unplaced";
 	return where == WHERE_UNKNOWN ? "waiting" : where == WHERE_IDLE ? "parked" : where == WHERE_TIMER ? "sleep" :
 	       analyze_where_name(where);
 }
@@ -252,7 +252,7 @@ static void piece_print(const struct page *p, const struct piece *x, uint64_t wh
 	page_percent(p->f, x->ns, whole_ns);
 	if (has_drags(p->r))
 		fprintf(p->f, " %9s", x->drag_ns < 0 ? "?" : page_time((uint64_t)x->drag_ns).text);
-	fprintf(p->f, "  %-*s ", STATE_COLUMNS, state_word(p->r, x->state, x->where));
+	fprintf(p->f, "  %-*s ", STATE_COLUMNS, state_word(p->r, x->state, x->where, x->class));
 	used = report_subject_print(p, x->class, SUBJECT_COLUMNS);
 	longest_print(p, x, used < SUBJECT_COLUMNS + 2 ? SUBJECT_COLUMNS + 2 - used : 2,
 		      p->columns - NUMBERS_COLUMNS - (has_drags(p->r) ? DRAG_COLUMNS : 0) - STATE_COLUMNS - SUBJECT_COLUMNS - 4);
@@ -301,7 +301,7 @@ static void stretch_print(const struct page *p, const struct replay_stretch *s)
 		page_time((uint64_t)(s->end_ns - s->start_ns)).text, page_time((uint64_t)s->slack_ns).text,
 		s->jumped ? "<-" : "  ");
 	thread_print(p, s);
-	fputs(state_word(p->r, s->state, report_stretch_where(p->r, s)), p->f);
+	fputs(state_word(p->r, s->state, report_stretch_where(p->r, s), s->class), p->f);
 	if (s->op && !(m->ops[s->op].kind == OP_INTERNAL)) {
 		fputc(' ', p->f);
 		page_class_print(p, m->ops[s->op].kind, m->ops[s->op].class_id, 30);
@@ -383,7 +383,7 @@ static void stretch_json(const struct report *r, struct json *j, const struct re
 	json_kv_int(j, "start_ns", s->start_ns);
 	json_kv_int(j, "end_ns", s->end_ns);
 	json_kv_int(j, "ns", s->end_ns - s->start_ns);
-	json_kv_string(j, "state", state_word(r, s->state, report_stretch_where(r, s)));
+	json_kv_string(j, "state", state_word(r, s->state, report_stretch_where(r, s), s->class));
 	json_kv_uint(j, "pid", m->threads[s->thread].pid);
 	json_kv_uint(j, "tid", m->threads[s->thread].tid);
 	json_kv_uint_nz(j, "goid", m->threads[s->thread].goid);
@@ -411,7 +411,7 @@ void report_path_json(const struct report *r, struct json *j)
 		const struct piece *k = &x.list[i];
 
 		json_begin_object(j);
-		json_kv_string(j, "state", state_word(r, k->state, k->where));
+		json_kv_string(j, "state", state_word(r, k->state, k->where, k->class));
 		report_subject_json(r, j, k->class);
 		json_kv_uint(j, "ns", k->ns);
 		json_kv_uint(j, "stretches", k->count);

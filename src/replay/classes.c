@@ -116,7 +116,7 @@ static int tag_classes(struct builder *b, uint32_t tag)
 		e = whole_add(b, &(struct replay_class){ .kind = REPLAY_CLASS_THREAD, .name_id = s->comm_id }, tag);
 	if (e == 0 && s->program_id)
 		e = whole_add(b, &(struct replay_class){ .kind = REPLAY_CLASS_PROGRAM, .name_id = s->program_id }, tag);
-	if (e < 0 || !t->row)
+	if (e < 0 || !t->row || t->row == TAG_UNPLACED)
 		return e;
 	e = whole_add(b, &resource, tag);
 	if (e < 0 || !t->ident_id)

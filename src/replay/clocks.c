@@ -50,6 +50,7 @@ static int strand_add(struct draft *d, uint32_t of, uint32_t *ret)
 	r->strands[n].clock = true;
 	r->strands[n].sink = false;
 	r->strands[n].parent = NONE;
+	r->strands[n].unplaced_ns = 0;
 	r->strands[n].first_tick = d->tick_n;
 	*ret = (uint32_t)n;
 	r->strand_n++;

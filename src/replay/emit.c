@@ -11,6 +11,7 @@
 #include "replay/emit.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@
 #endif
 /* How late a timer may be by itself; beyond, a time limit is not what it seems. */
 #define TIMER_LATE_NS 1000000
+/* Of what a strand computes, less than such a part that it did on no CPU is not told apart. */
+#define UNPLACED_PART 1000
 
 enum end_what { END_EDGE = 1u << 28, END_WAIT = 2u << 28, END_WAKE = 3u << 28, END_OP = 4u << 28, END_LOCK = 5u << 28 };
 
@@ -54,6 +57,7 @@ struct emitter {
 	} *ops;		/* that it is in, innermost last */
 	size_t held_n, held_cap, op_n, op_cap;
 	uint32_t frame_key; /* op_key in none of them */
+	double unplaced, unplaced_exit; /* share of what it computes, and of that behind its thread's exit */
 };
 
 static void emitter_done(struct emitter *e)
@@ -261,6 +265,50 @@ static int delay_tag(struct emitter *e, const struct model_wait *w, int64_t ns, 
 	return 0;
 }
 
+/*
+ * On to a time: what is computed until then. Where a thread was on no CPU, and in no wait that is recorded, is known only
+ * if that was behind its exit; else any time that it computes has its share of it. That part is a delay, last.
+ */
+static int compute_to(struct emitter *e, int64_t at_ns, int64_t *ret_cpu_ns)
+{
+	int64_t exit_ns = e->d->r->strands[e->s].exit_ns, from_ns = e->cursor_ns, unplaced_ns;
+	struct point p = { .what = POINT_DELAY };
+	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .row = TAG_UNPLACED,
+			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
+	int err;
+
+	cursor_advance(e, at_ns, ret_cpu_ns);
+	if (e->unplaced <= 0 && e->unplaced_exit <= 0)
+		return 0;
+	exit_ns = exit_ns < from_ns ? from_ns : exit_ns > e->cursor_ns ? e->cursor_ns : exit_ns;
+	unplaced_ns = llround((double)(exit_ns - from_ns) * e->unplaced + (double)(e->cursor_ns - exit_ns) * e->unplaced_exit);
+	unplaced_ns = unplaced_ns < *ret_cpu_ns ? unplaced_ns : *ret_cpu_ns;
+	if (unplaced_ns <= 0)
+		return 0;
+	p.cpu_ns = *ret_cpu_ns - unplaced_ns;
+	p.wait_ns = unplaced_ns;
+	if (tags_intern(&e->tags, &key, &p.object) < 0)
+		return -ENOMEM;
+	e->d->r->tags[p.object].ns += (uint64_t)unplaced_ns;
+	e->d->r->tags[p.object].count++;
+	e->d->r->facts.unplaced_ns += (uint64_t)unplaced_ns;
+	err = point_add(e, &p);
+	*ret_cpu_ns = 0;
+	return err;
+}
+
+/* How its account's lack of time on the CPU is spread. */
+static void unplaced_share(struct emitter *e, const struct strand *x)
+{
+	int64_t exit_ns = x->end_ns - x->exit_ns, at_exit_ns = x->unplaced_ns < exit_ns ? x->unplaced_ns : exit_ns;
+	int64_t rest_ns = x->unplaced_ns - at_exit_ns;
+	uint64_t cpu_ns = e->d->m->threads[x->thread].oncpu_ns;
+
+	e->unplaced_exit = at_exit_ns > 0 ? (double)at_exit_ns / (double)exit_ns : 0;
+	e->unplaced = rest_ns > 0 && (double)rest_ns * UNPLACED_PART > (double)cpu_ns + (double)rest_ns ?
+			      (double)rest_ns / ((double)rest_ns + (double)cpu_ns) : 0;
+}
+
 static int held_push(struct emitter *e, uint32_t lock)
 {
 	if (VEC_RESERVE(e->held, e->held_cap, e->held_n + 1) < 0)
@@ -313,9 +361,10 @@ static int wait_emit(struct emitter *e, uint32_t wait, int64_t start_ns)
 	const struct model_wait *w = &d->m->waits[wait];
 	uint32_t lock = d->use[wait] == USE_LOCK ? d->lock[wait] : NONE;
 	struct point p = { 0 };
-	int err;
+	int err = compute_to(e, start_ns, &p.cpu_ns);
 
-	cursor_advance(e, start_ns, &p.cpu_ns);
+	if (err < 0)
+		return err;
 	if (d->use[wait] == USE_RUNQ) {
 		p.what = POINT_RUNQ;
 		p.ref = wait;
@@ -384,9 +433,11 @@ static int wait_part_emit(struct emitter *e, uint32_t wait, int64_t start_ns, in
 	bool ready = e->d->use[wait] == USE_RUNQ || e->d->use[wait] == USE_START;
 	struct point p = { .what = ready ? POINT_RUNQ : POINT_DELAY, .ref = wait };
 	int64_t ns;
-	int err = 0;
+	int err;
 
-	cursor_advance(e, start_ns, &p.cpu_ns);
+	err = compute_to(e, start_ns, &p.cpu_ns);
+	if (err < 0)
+		return err;
 	ns = to_ns - e->cursor_ns;
 	if (ns <= 0)
 		return 0;
@@ -418,9 +469,10 @@ static int item_emit(struct emitter *e, const struct item *x, uint32_t wait, int
 	uint32_t end = item_end(e, x);
 	int err = within && !guess ? wait_part_emit(e, wait, start_ns, x->at_ns) : 0;
 
+	if (err == 0)
+		err = compute_to(e, guess ? start_ns : x->at_ns, &p.cpu_ns);
 	if (err < 0)
 		return err;
-	cursor_advance(e, guess ? start_ns : x->at_ns, &p.cpu_ns);
 	p.ref = x->what == POINT_WAIT ? 0 : x->ref;
 	err = point_add(e, &p);
 	/* Nothing was computed: what follows begins where that did. */
@@ -563,8 +615,10 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	    frame_key(e, x) < 0)
 		return -ENOMEM;
 	e->strand_key = x->key;
+	unplaced_share(e, x);
 	err = x->clock ? clock_follow(e, x) : strand_follow(e);
-	cursor_advance(e, x->end_ns, &last.cpu_ns);
+	if (err == 0)
+		err = compute_to(e, x->end_ns, &last.cpu_ns);
 	if (err == 0)
 		err = point_add(e, &last);
 	if (err == 0)

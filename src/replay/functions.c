@@ -216,6 +216,8 @@ static int tag_put(struct sharer *x, uint32_t tag, const struct emit_hit *hits, 
 	const struct model *m = x->r->m;
 	struct pool *p;
 
+	if (t->row == TAG_UNPLACED)
+		return 0;
 	if (t->row) {
 		if (stack_add(x, m->rows[t->row < m->row_n ? t->row : 0].ustack, 1) < 0)
 			return -ENOMEM;

@@ -68,6 +68,8 @@ struct strand {
 	uint32_t group;	     /* CPU group */
 	uint32_t key;	     /* index of strand_keys */
 	size_t first_tick, tick_n; /* while it is compiled: of a clock */
+	int64_t exit_ns;     /* while it is compiled: its thread is as good as gone, and waits are no longer recorded */
+	int64_t unplaced_ns; /* likewise: neither on a CPU nor in a wait that is recorded */
 	bool clock;	     /* lets time pass for another strand: see clocks.c */
 	bool open;	     /* goes on when the recording ends */
 	bool sink;	     /* its end may be the end of all */
@@ -83,7 +85,7 @@ struct tag {
 	uint32_t op_key;   /* innermost op, index of op_keys */
 	uint32_t strand_key; /* index of strand_keys: thread name and program */
 	uint32_t lock;	   /* innermost lock held, NONE */
-	uint32_t row;	   /* of a delay: model row; 0: computing */
+	uint32_t row;	   /* of a delay: model row, TAG_UNPLACED; 0: computing */
 	uint32_t ident_id; /* of a delay: string */
 	uint32_t before, after; /* computing: what the strand did at its two ends */
 	uint32_t own;	   /* computing: 1 + number of a segment with samples enough to be looked at alone; 0: with its like */
@@ -91,6 +93,9 @@ struct tag {
 	uint64_t ns, count;
 	uint64_t samples;  /* in it */
 };
+
+/* A delay that is in no wait of the recording. */
+#define TAG_UNPLACED UINT32_MAX
 
 /* CPUs that strands may use: those with one mask are a group. */
 enum { CPU_NUMBERS = 1024 };

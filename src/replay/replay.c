@@ -178,7 +178,7 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 			uint32_t tag;
 			double ns;
 
-			if (point_delay(r, i, &ns, &tag) && !wait_is_explained(r->m, w))
+			if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && !wait_is_explained(r->m, w))
 				unknown_ns += ns;
 		}
 	}

@@ -58,6 +58,7 @@ struct replay_facts {
 	uint64_t hold_n, inferred_hold_n; /* stretches in which a lock was held; of them without a blocked acquire or a seen wake */
 	uint64_t forced_n;	  /* waits that nothing ended in the unchanged simulation */
 	uint64_t spurious_n;	  /* waits that were one with the next: woken, looked, and waited again */
+	uint64_t unplaced_ns;	  /* of threads: neither on a CPU nor in a wait that was recorded */
 	uint32_t missing;	  /* enum replay_missing */
 };
 void replay_facts(const struct replay *r, struct replay_facts *ret);
@@ -184,7 +185,7 @@ enum replay_state {
 	REPLAY_RUNNABLE, /* ready, and did not run */
 	REPLAY_DELAYED,	 /* waited for a timer, disk, network, a stranger */
 	REPLAY_BLOCKED,	 /* waited for who is not known, or is not of the recording's threads */
-	REPLAY_GAP,	 /* nothing is known: before the first thread, lost events */
+	REPLAY_GAP,	 /* nothing is known: before the first thread; of a thread: neither on a CPU nor in a wait that was recorded */
 	REPLAY_STATE_MAX,
 };
 

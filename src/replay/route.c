@@ -230,6 +230,12 @@ static int64_t reached_ns(const struct router *x, uint32_t s, size_t i)
 	}
 }
 
+static enum replay_state delay_state(const struct replay *r, size_t i, bool delayed)
+{
+	delayed = delayed && wait_is_explained(r->m, &r->m->waits[r->points.ref[i]]);
+	return delayed || r->points.what[i] == POINT_EITHER ? REPLAY_DELAYED : REPLAY_BLOCKED;
+}
+
 /* What happens up to a point and at it; token_only: only what follows the token that it waited for. */
 static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stretch *next, bool token_only)
 {
@@ -249,8 +255,7 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 	next->wait = has_wait ? p->ref[i] : 0;
 	/* A wait that mattered in the recording, and by a hair not in the replay, is none that anybody explains. */
 	if (e == 0 && !token_only) {
-		delayed = delayed && wait_is_explained(x->r->m, &x->r->m->waits[p->ref[i]]);
-		next->state = delayed || p->what[i] == POINT_EITHER ? REPLAY_DELAYED : REPLAY_BLOCKED;
+		next->state = delayed && !p->ref[i] ? REPLAY_GAP : delay_state(x->r, i, delayed);
 		e = stretch_add(x, next, x->ends[i] - ready_ns(x->r, i));
 	}
 	next->state = REPLAY_RUNNABLE;

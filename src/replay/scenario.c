@@ -39,6 +39,12 @@ static int change_check(const struct replay *r, const struct replay_change *c)
 	return 0;
 }
 
+/* Time that is in no recorded wait goes with all of its class, not with its delays: those are known. */
+static bool is_changed(uint8_t what, uint32_t row)
+{
+	return what == REPLAY_TIME || (what == REPLAY_DELAY ? row && row != TAG_UNPLACED : !row);
+}
+
 static void factor_apply(const struct replay *r, const struct replay_change *c, struct weights *w)
 {
 	const struct class_entry *e = &r->classes[c->class];
@@ -47,7 +53,7 @@ static void factor_apply(const struct replay *r, const struct replay_change *c, 
 		const struct share *x = &r->shares[i];
 		float by = (float)(1 - (1 - c->factor) * (double)x->share);
 
-		if (c->what == REPLAY_TIME || (c->what == REPLAY_DELAY) == (r->tags[x->tag].row != 0))
+		if (is_changed(c->what, r->tags[x->tag].row))
 			w->times[x->tag] *= by;
 	}
 }

@@ -241,11 +241,37 @@ static void retries_merge(struct draft *d, size_t from, size_t to)
 	}
 }
 
+/* Spurious wakes in it. Times of a dump may be anything. */
+static int64_t wait_oncpu_ns(const struct model_wait *w)
+{
+	int64_t ns = w->end_ns - w->start_ns, off_ns;
+
+	if (__builtin_add_overflow(w->blocked_ns, w->runnable_ns, &off_ns) || off_ns < 0 || off_ns > ns)
+		return 0;
+	return ns - off_ns;
+}
+
+/*
+ * What a thread did between its waits it did on a CPU, unless its account knows of less: waits may be lost, or too short,
+ * or come when it had left already, and was off its CPU once more before it was gone.
+ */
+static void strand_account(const struct draft *d, struct strand *x, int64_t between_ns, int64_t within_ns)
+{
+	const struct model_thread *t = &d->m->threads[x->thread];
+	const struct model_op *o = &d->m->ops[x->op];
+	int64_t cpu_ns = t->oncpu_ns < INT64_MAX ? (int64_t)t->oncpu_ns : INT64_MAX;
+
+	cpu_ns = cpu_ns > within_ns ? cpu_ns - within_ns : 0;
+	x->exit_ns = x->op && !o->open && o->end_ns < x->end_ns && o->end_ns > x->begin_ns ? o->end_ns : x->end_ns;
+	if (t->has_totals && between_ns > cpu_ns)
+		x->unplaced_ns = between_ns - cpu_ns;
+}
+
 static void strand_waits_use(struct draft *d, uint32_t s)
 {
 	const struct model *m = d->m;
 	struct strand *x = &d->r->strands[s];
-	int64_t cursor_ns = x->begin_ns;
+	int64_t cursor_ns = x->begin_ns, between_ns = 0, within_ns = 0;
 
 	for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 		const struct model_wait *w = &m->waits[d->waits[i]];
@@ -263,12 +289,16 @@ static void strand_waits_use(struct draft *d, uint32_t s)
 			continue;
 		}
 		d->use[d->waits[i]] = (uint8_t)use;
+		between_ns += w->start_ns > cursor_ns ? w->start_ns - cursor_ns : 0;
+		within_ns += wait_oncpu_ns(w);
 		cursor_ns = end_ns;
 		if (d->use[d->waits[i]] == USE_OPEN) {
 			x->end_ns = w->start_ns > x->begin_ns ? w->start_ns : x->begin_ns;
 			x->open = true;
 		}
 	}
+	between_ns += x->end_ns > cursor_ns ? x->end_ns - cursor_ns : 0;
+	strand_account(d, x, between_ns, within_ns);
 	retries_merge(d, d->wait_first[s], d->wait_first[s + 1]);
 }
 

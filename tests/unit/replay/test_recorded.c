@@ -345,3 +345,87 @@ Test(recorded, a_start_that_was_not_seen)
 	cr_expect(o.e1_ns == 8 * MS && o.e2_ns == 8 * MS, "%ld %ld", (long)o.e1_ns, (long)o.e2_ns);
 	rig_stop(&x);
 }
+
+/* Of the path by state; all of it. */
+static int64_t path_ns(const struct rig *x, uint32_t thread, enum replay_state state)
+{
+	struct replay_stretch *v;
+	int64_t ns = 0, all_ns = 0;
+	size_t n;
+
+	cr_assert(replay_path(x->r, &v, &n) == 0);
+	for (size_t i = 0; i < n; i++) {
+		ns += v[i].thread == thread && v[i].state == state ? v[i].end_ns - v[i].start_ns : 0;
+		all_ns += v[i].end_ns - v[i].start_ns;
+	}
+	cr_expect(all_ns == x->makespan_ns);
+	free(v);
+	return ns;
+}
+
+/* A thread's account knows how long it ran: what else lies between its waits is in none that was recorded. */
+Test(recorded, time_that_is_in_no_wait)
+{
+	struct replay_change c = { .what = REPLAY_CPU, .factor = 0 };
+	struct replay_scenario s = { .changes = &c, .n = 1 };
+	struct replay_outcome o;
+	struct replay_facts f;
+	struct world w = { 0 };
+	struct rig x;
+	size_t class;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_COMPUTE, 0, 2 * MS, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 3 * MS, 'a');
+	world_add(&w, 1, STEP_COMPUTE, 0, 3 * MS, 0);
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	rig_start(&x, &w);
+	cr_assert(x.m->threads[2].oncpu_ns == 5 * MS && x.m->threads[2].op == 3);
+	x.m->threads[2].oncpu_ns -= MS;
+	/* Behind its exit no waits are recorded; then without one. */
+	for (int exits = 1; exits >= 0; exits--) {
+		x.m->ops[3].end_ns = exits ? x.m->threads[2].end_ns - 2 * MS : x.m->threads[2].end_ns;
+		replay_free(x.r);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		replay_facts(x.r, &f);
+		cr_expect(f.e1_ns == x.makespan_ns && llabs((int64_t)f.unplaced_ns - MS) < 10, "%ld", (long)f.unplaced_ns);
+		cr_expect(llabs(path_ns(&x, 2, REPLAY_ONCPU) - 4 * MS) < 10);
+		cr_expect(llabs(path_ns(&x, 2, REPLAY_GAP) - MS) < 10);
+		cr_assert(replay_class_find(x.r, REPLAY_CLASS_THREAD, "thread", &class));
+		c.class = (uint32_t)class;
+		cr_assert(replay_evaluate(x.r, &s, 1, REPLAY_E1 | REPLAY_E2, &o) == 0);
+		cr_expect(llabs(o.e1_ns - 4 * MS) < 10 && llabs(o.e2_ns - 4 * MS) < 10, "%ld %ld", (long)o.e1_ns, (long)o.e2_ns);
+	}
+	rig_stop(&x);
+}
+
+/* Waits that were lost don't count as work: no thread is longer on the path's CPU than it ran. */
+Test(recorded, waits_that_were_lost)
+{
+	unsigned lost = 0;
+
+	for (unsigned seed = 1; seed <= 80; seed++) {
+		struct world w = random_world(seed, 1 + seed % 2);
+		struct replay_facts f;
+		struct rig x;
+
+		rig_start(&x, &w);
+		for (size_t i = 1; i < x.m->wait_n; i++) {
+			if (x.m->rows[x.m->waits[i].row].reason == REASON_CPU && !x.m->waits[i].waker && i % 3) {
+				lost += x.m->waits[i].end_ns > x.m->waits[i].start_ns;
+				x.m->waits[i] = (struct model_wait){ .wake_ns = -1 };
+			}
+		}
+		replay_free(x.r);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		replay_facts(x.r, &f);
+		cr_expect(f.e1_ns == x.makespan_ns);
+		for (uint32_t t = 1; t < x.m->thread_n; t++) {
+			int64_t ran_ns = (int64_t)x.m->threads[t].oncpu_ns;
+
+			cr_expect(path_ns(&x, t, REPLAY_ONCPU) <= ran_ns + ran_ns / 1000 + 100, "seed %u, thread %u", seed, t);
+		}
+		rig_stop(&x);
+	}
+	cr_expect(lost > 100, "%u", lost);
+}
