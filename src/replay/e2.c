@@ -14,6 +14,7 @@
 
 #include "replay/cpus.h"
 #include "replay/heap.h"
+#include "replay/steps.h"
 #include "util/cleanup.h"
 
 /* Waits that nothing ends, before the simulation is given up. */
@@ -30,12 +31,19 @@ enum doing {
 };
 
 struct actor {
-	uint32_t at;   /* point, of the strand's */
+	double due;    /* when it goes on, if it sleeps; what the heap says otherwise is of a sleep that was cut short */
+	uint32_t at;   /* step */
+	uint32_t end;  /* behind its last */
 	uint32_t next; /* of those who wait for the same, NONE */
+	uint8_t group; /* of cpus */
 	uint8_t doing;
 	bool begun;
-	double due;   /* when it goes on, if it sleeps; what the heap says otherwise is of a sleep that was cut short */
-	bool retries; /* was woken for its point's lock before, and found it taken */
+	bool retries; /* was woken for its step's lock before, and found it taken */
+};
+
+/* Who waits for it, signals that are still to come. */
+struct sim_token {
+	uint32_t left, waiting;
 };
 
 struct sim_lock {
@@ -47,12 +55,14 @@ struct sim {
 	const struct replay *r;
 	const struct weights *w;
 	double now;
+	const struct steps *steps;
+	struct steps own_steps; /* if not all scenarios share them */
+	double *cpu;		/* by step: what is computed before it */
 	struct actor *actors;
-	uint32_t *left, *waiting; /* by token */
+	struct sim_token *tokens;
 	struct sim_lock *locks;
 	uint8_t *free_locks;
 	struct cpus *cpus;
-	uint32_t *of_group;
 	struct heap sleepers, computers[CPUS_GROUPS];
 	uint32_t counts[CPUS_GROUPS];
 	double clock[CPUS_GROUPS]; /* how much a strand computed that did all the time */
@@ -67,38 +77,66 @@ struct sim {
 static void sim_done(struct sim *x)
 {
 	free(x->actors);
-	free(x->left);
-	free(x->waiting);
+	steps_done(&x->own_steps);
+	free(x->cpu);
+	free(x->tokens);
 	free(x->locks);
 	free(x->free_locks);
 	free(x->cpus);
-	free(x->of_group);
 	free(x->sleepers.v);
 	for (size_t g = 0; g < CPUS_GROUPS; g++)
 		free(x->computers[g].v);
+}
+
+/* Those that all scenarios share, but for one that looks at more points, or at less. */
+static int steps_find(struct sim *x)
+{
+	bool own = x->times || x->w->no_runqueue || !x->r->steps.v;
+
+	if (own && steps_make(x->r, x->times, x->w->no_runqueue, &x->own_steps) < 0)
+		return -ENOMEM;
+	x->steps = own ? &x->own_steps : &x->r->steps;
+	x->cpu = malloc((x->steps->n + 1) * sizeof(*x->cpu));
+	if (!x->cpu)
+		return -ENOMEM;
+	steps_cpu(x->r, x->steps, x->w->times, x->cpu);
+	return 0;
+}
+
+static int actors_init(struct sim *x)
+{
+	const struct replay *r = x->r;
+	uint32_t *of_group = calloc(r->group_n + 1, sizeof(*of_group));
+
+	if (!of_group)
+		return -ENOMEM;
+	cpus_init(x->cpus, r, x->w->no_runqueue ? 0 : x->w->cpu_n, x->w->no_runqueue || x->w->own_cpus, of_group);
+	x->rates = cpus_rates(x->cpus, x->counts);
+	for (size_t i = 0; i < r->strand_n; i++) {
+		x->actors[i].at = (uint32_t)x->steps->first[i];
+		x->actors[i].end = (uint32_t)x->steps->first[i + 1];
+		x->actors[i].group = (uint8_t)of_group[r->strands[i].group];
+	}
+	free(of_group);
+	return 0;
 }
 
 static int sim_init(struct sim *x, const struct replay *r, const struct weights *w, double *times, double *begins)
 {
 	*x = (struct sim){ .r = r, .w = w, .times = times, .begins = begins, .sink_end = (double)r->facts.begin_ns };
 	x->actors = calloc(r->strand_n + 1, sizeof(*x->actors));
-	x->left = malloc((r->token_n + 1) * sizeof(*x->left));
-	x->waiting = malloc((r->token_n + 1) * sizeof(*x->waiting));
+	x->tokens = malloc((r->token_n + 1) * sizeof(*x->tokens));
 	x->locks = malloc((r->lock_n + 1) * sizeof(*x->locks));
 	x->free_locks = calloc(r->lock_n + 1, 1);
 	x->cpus = malloc(sizeof(*x->cpus));
-	x->of_group = calloc(r->group_n + 1, sizeof(*x->of_group));
-	if (!x->actors || !x->left || !x->waiting || !x->locks || !x->free_locks || !x->cpus || !x->of_group)
+	if (!x->actors || !x->tokens || !x->locks || !x->free_locks || !x->cpus || steps_find(x) < 0 || actors_init(x) < 0)
 		return -ENOMEM;
-	if (r->token_n)
-		memcpy(x->left, r->token_need, r->token_n * sizeof(*x->left));
-	memset(x->waiting, 0xff, r->token_n * sizeof(*x->waiting));
+	for (size_t i = 0; i < r->token_n; i++)
+		x->tokens[i] = (struct sim_token){ .left = r->token_need[i], .waiting = NONE };
 	for (size_t i = 0; i < r->lock_n; i++)
 		x->locks[i] = (struct sim_lock){ .owner = NONE, .head = NONE, .tail = NONE };
 	for (size_t i = 0; i < w->free_lock_n; i++)
 		x->free_locks[w->free_locks[i]] = 1;
-	cpus_init(x->cpus, r, w->no_runqueue ? 0 : w->cpu_n, w->no_runqueue || w->own_cpus, x->of_group);
-	x->rates = cpus_rates(x->cpus, x->counts);
 	for (size_t i = 0; times && i < r->points.n; i++)
 		times[i] = NAN;
 	for (size_t i = 0; begins && i < r->strand_n; i++)
@@ -106,9 +144,9 @@ static int sim_init(struct sim *x, const struct replay *r, const struct weights 
 	return 0;
 }
 
-static size_t point_of(const struct sim *x, uint32_t s)
+static inline const struct step *step_of(const struct sim *x, uint32_t s)
 {
-	return x->r->strands[s].first + x->actors[s].at;
+	return &x->steps->v[x->actors[s].at];
 }
 
 static int sleep_for(struct sim *x, uint32_t s, double ns, enum doing doing)
@@ -118,50 +156,55 @@ static int sleep_for(struct sim *x, uint32_t s, double ns, enum doing doing)
 	return heap_push(&x->sleepers, x->actors[s].due, s);
 }
 
+/* What its next steps need will be here when it is there. */
 static int compute(struct sim *x, uint32_t s, double ns)
 {
-	uint32_t g = x->of_group[x->r->strands[s].group];
+	const struct step *step = step_of(x, s);
+	uint32_t g = x->actors[s].group;
 
+	__builtin_prefetch(step + 4);
+	__builtin_prefetch(&x->cpu[x->actors[s].at + 8]);
+	if (step->what == POINT_SIGNAL || step->what == POINT_WAIT || step->what == POINT_SIGNAL_MORE)
+		__builtin_prefetch(&x->tokens[step->object]);
 	x->actors[s].doing = DOING_COMPUTE;
 	x->counts[g]++;
 	x->rates = cpus_rates(x->cpus, x->counts);
 	return heap_push(&x->computers[g], x->clock[g] + ns, s);
 }
 
-static double latency(const struct sim *x, size_t p)
+static double latency(const struct sim *x, const struct step *step)
 {
-	return x->w->no_runqueue ? 0 : (double)x->r->points.lat_ns[p];
+	return x->w->no_runqueue ? 0 : (double)step->lat_ns;
+}
+
+/* So many times as long is what is of a tag. */
+static double times_of(const struct sim *x, uint32_t tag)
+{
+	return x->w->times && tag < x->r->tag_n ? (double)x->w->times[tag] : 1;
 }
 
 /* The last signal has come: whoever waits for it goes on after his latency. */
 static int token_fire(struct sim *x, uint32_t token)
 {
+	struct sim_token *t = &x->tokens[token];
 	uint32_t next;
 
-	if (!x->left[token] || --x->left[token])
+	if (!t->left || --t->left)
 		return 0;
-	for (uint32_t s = x->waiting[token]; s != NONE; s = next) {
+	for (uint32_t s = t->waiting; s != NONE; s = next) {
 		next = x->actors[s].next;
-		if (sleep_for(x, s, x->actors[s].begun ? latency(x, point_of(x, s)) : 0, DOING_SLEEP) < 0)
+		if (sleep_for(x, s, x->actors[s].begun ? latency(x, step_of(x, s)) : 0, DOING_SLEEP) < 0)
 			return -ENOMEM;
 	}
-	x->waiting[token] = NONE;
+	t->waiting = NONE;
 	return 0;
 }
 
 static void token_wait(struct sim *x, uint32_t s, uint32_t token)
 {
 	x->actors[s].doing = DOING_WAIT;
-	x->actors[s].next = x->waiting[token];
-	x->waiting[token] = s;
-}
-
-static uint32_t lock_of(const struct sim *x, size_t p)
-{
-	const struct points *points = &x->r->points;
-	uint8_t what = points->what[p];
-
-	return what == POINT_ACQUIRE || what == POINT_RELEASE ? x->r->token_lock[points->object[p]] : points->object[p];
+	x->actors[s].next = x->tokens[token].waiting;
+	x->tokens[token].waiting = s;
 }
 
 /* True: it has it, or nobody needs it. Else it is in the queue. */
@@ -190,10 +233,10 @@ static bool lock_get(struct sim *x, uint32_t s, uint32_t lock)
  */
 static double lock_latency(const struct sim *x, uint32_t s, uint32_t lock)
 {
-	size_t p = point_of(x, s);
+	const struct step *step = step_of(x, s);
 
-	if (x->r->points.what[p] == POINT_ACQUIRE && !x->actors[s].retries)
-		return latency(x, p);
+	if (step->what == POINT_ACQUIRE && !x->actors[s].retries)
+		return latency(x, step);
 	return x->w->no_runqueue ? 0 : (double)x->r->locks[lock].latency_ns;
 }
 
@@ -214,31 +257,29 @@ static int lock_leave(struct sim *x, uint32_t s, uint32_t lock)
 	return sleep_for(x, first, lock_latency(x, first, lock), DOING_RETRY);
 }
 
-static void point_pass(struct sim *x, uint32_t s)
+static void step_pass(struct sim *x, uint32_t s)
 {
 	if (x->times)
-		x->times[point_of(x, s)] = x->now;
+		x->times[step_of(x, s)->point] = x->now;
 	x->actors[s].at++;
 }
 
-static int either_do(struct sim *x, uint32_t s, size_t p)
+static int either_do(struct sim *x, uint32_t s, const struct step *step)
 {
-	const struct long_time *l = point_limit(x->r, p);
-	double ns = (double)l->ns * (x->w->times && l->tag < x->r->tag_n ? (double)x->w->times[l->tag] : 1);
-	uint32_t token = x->r->points.object[p];
+	const struct long_time *l = point_limit(x->r, step->point);
 
-	if (!x->left[token])
+	if (!x->tokens[step->object].left)
 		return 1;
-	token_wait(x, s, token);
-	return sleep_for(x, s, ns, DOING_EITHER);
+	token_wait(x, s, step->object);
+	return sleep_for(x, s, (double)l->ns * times_of(x, l->tag), DOING_EITHER);
 }
 
 /* Its time is up: the token is nothing to it any more. */
 static int either_end(struct sim *x, uint32_t s)
 {
-	size_t p = point_of(x, s);
-	uint32_t *at = &x->waiting[x->r->points.object[p]];
-	double late = latency(x, p);
+	const struct step *step = step_of(x, s);
+	uint32_t *at = &x->tokens[step->object].waiting;
+	double late = latency(x, step);
 
 	while (*at != s)
 		at = &x->actors[*at].next;
@@ -247,113 +288,78 @@ static int either_end(struct sim *x, uint32_t s)
 }
 
 /* Computing is done before; else as a delay, or as time in the run queue. */
-static int long_do(struct sim *x, uint32_t s, size_t p)
+static int long_do(struct sim *x, uint32_t s, const struct step *step)
 {
-	const struct long_time *l = &x->r->longs[x->r->points.object[p]];
+	const struct long_time *l = &x->r->longs[step->object];
 	double late = x->w->no_runqueue ? 0 : (double)l->lat_ns;
 
 	if (l->what == LONG_CPU)
 		return 1;
 	if (l->what == LONG_WAIT)
-		late = (double)l->ns * (x->w->times && l->tag < x->r->tag_n ? (double)x->w->times[l->tag] : 1);
+		late = (double)l->ns * times_of(x, l->tag);
 	return late > 0 ? sleep_for(x, s, late, DOING_SLEEP) : 1;
 }
 
-/* What a point says, its computing done. 1: the strand goes on at once, 0: not yet. */
-static int point_do(struct sim *x, uint32_t s)
+/* What a step says, its computing done. 1: the strand goes on at once, 0: not yet. */
+static int step_do(struct sim *x, uint32_t s)
 {
-	const struct points *points = &x->r->points;
-	size_t p = point_of(x, s);
-	uint32_t object = points->object[p];
+	const struct step *step = step_of(x, s);
 	double ns;
 
-	switch (points->what[p]) {
+	switch (step->what) {
 	case POINT_RUNQ:
-		ns = latency(x, p);
+		ns = latency(x, step);
 		return ns > 0 ? sleep_for(x, s, ns, DOING_SLEEP) : 1;
 	case POINT_LONG:
-		return long_do(x, s, p);
+		return long_do(x, s, step);
 	case POINT_EITHER:
-		return either_do(x, s, p);
+		return either_do(x, s, step);
 	case POINT_DELAY:
-		ns = (double)points->wait_ns[p] * (x->w->times && object < x->r->tag_n ? (double)x->w->times[object] : 1);
-		return sleep_for(x, s, ns + latency(x, p), DOING_SLEEP);
+		ns = (double)x->r->points.wait_ns[step->point] * times_of(x, step->object);
+		return sleep_for(x, s, ns + latency(x, step), DOING_SLEEP);
 	case POINT_SIGNAL:
 	case POINT_SIGNAL_MORE:
-		return token_fire(x, object) < 0 ? -ENOMEM : 1;
+		return token_fire(x, step->object) < 0 ? -ENOMEM : 1;
 	case POINT_WAIT:
 	case POINT_GATHER:
-		if (!x->left[object])
+		if (!x->tokens[step->object].left)
 			return 1;
-		token_wait(x, s, object);
+		token_wait(x, s, step->object);
 		return 0;
 	case POINT_ACQUIRE:
 	case POINT_TAKE:
-		return lock_get(x, s, lock_of(x, p));
+		return lock_get(x, s, step->object);
 	case POINT_RELEASE:
 	case POINT_DROP:
-		return lock_leave(x, s, lock_of(x, p)) < 0 ? -ENOMEM : 1;
+		return lock_leave(x, s, step->object) < 0 ? -ENOMEM : 1;
 	default:
 		return 1;
 	}
 }
 
-/* Does a point say anything to anybody? Those that don't are no events, unless somebody asks when they were. */
-static bool is_inert(const struct sim *x, size_t p)
-{
-	switch (x->r->points.what[p]) {
-	case POINT_NONE:
-	case POINT_OP_BEGIN:
-	case POINT_OP_END:
-		return !x->times;
-	case POINT_RUNQ:
-		return !x->times && (!x->r->points.lat_ns[p] || x->w->no_runqueue);
-	default:
-		return false;
-	}
-}
-
-/* What is computed up to the next point that says something, or the last; the strand is at that one then. */
-static double compute_next(struct sim *x, uint32_t s)
-{
-	const struct points *points = &x->r->points;
-	const struct strand *strand = &x->r->strands[s];
-	const float *times = x->w->times;
-	double ns = 0;
-
-	for (size_t p = point_of(x, s);; p++, x->actors[s].at++) {
-		uint32_t tag = points->cpu_tag[p];
-
-		ns += times && tag < x->r->tag_n ? point_cpu_ns(x->r, p) * (double)times[tag] : point_cpu_ns(x->r, p);
-		if (!is_inert(x, p) || p + 1 == strand->first + strand->n)
-			return ns;
-	}
-}
-
-/* From the beginning of a point until there is something to wait for, or the end. */
+/* From the beginning of a step until there is something to wait for, or the end. */
 static int strand_go(struct sim *x, uint32_t s)
 {
-	const struct strand *strand = &x->r->strands[s];
 	int e;
 
 	for (;;) {
 		double ns;
 
-		if (x->actors[s].at >= strand->n) {
+		if (x->actors[s].at == x->actors[s].end) {
 			x->actors[s].doing = DOING_NOTHING;
-			if (strand->sink) {
+			if (x->r->strands[s].sink) {
 				x->sinks_left--;
 				x->sink_end = x->now > x->sink_end ? x->now : x->sink_end;
 			}
 			return 0;
 		}
-		ns = compute_next(x, s);
+		ns = x->cpu[x->actors[s].at];
 		if (ns > 0)
 			return compute(x, s, ns);
-		e = point_do(x, s);
+		e = step_do(x, s);
 		if (e <= 0)
 			return e;
-		point_pass(x, s);
+		step_pass(x, s);
 	}
 }
 
@@ -370,14 +376,14 @@ static int strand_resume(struct sim *x, uint32_t s)
 		return strand_go(x, s);
 	}
 	if (a->doing == DOING_COMPUTE)
-		e = point_do(x, s);
+		e = step_do(x, s);
 	else if (a->doing == DOING_EITHER)
 		e = either_end(x, s);
 	else if (a->doing == DOING_RETRY)
-		e = lock_get(x, s, lock_of(x, point_of(x, s)));
+		e = lock_get(x, s, step_of(x, s)->object);
 	if (e <= 0)
 		return e;
-	point_pass(x, s);
+	step_pass(x, s);
 	return strand_go(x, s);
 }
 
@@ -441,11 +447,11 @@ static int strand_force(struct sim *x, uint32_t s)
 	x->forced_n++;
 	x->force_at = s;
 	if (a->doing == DOING_LOCK) {
-		object = lock_of(x, point_of(x, s));
+		object = step_of(x, s)->object;
 		return lock_leave(x, x->locks[object].owner, object);
 	}
-	object = a->begun ? x->r->points.object[point_of(x, s)] : x->r->strands[s].token;
-	x->left[object] = 1;
+	object = a->begun ? step_of(x, s)->object : x->r->strands[s].token;
+	x->tokens[object].left = 1;
 	return token_fire(x, object);
 }
 
@@ -476,7 +482,7 @@ static int begin_all(struct sim *x)
 		const struct strand *strand = &r->strands[s];
 
 		x->sinks_left += strand->sink;
-		if (strand->token != NONE && x->left[strand->token])
+		if (strand->token != NONE && x->tokens[strand->token].left)
 			token_wait(x, (uint32_t)s, strand->token);
 		else if (sleep_for(x, (uint32_t)s, (double)strand->begin_ns, DOING_SLEEP) < 0)
 			return -ENOMEM;

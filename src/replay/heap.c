@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Which of two entries is less is as good as random, so nothing here jumps on
+ * it. What is taken out leaves a hole that goes down to a leaf, always by the
+ * lesser child; the last entry goes there and then up, mostly not far.
+ */
 #include "replay/heap.h"
 
 #include <errno.h>
@@ -6,20 +11,21 @@
 
 #include "util/vec.h"
 
+/* Times are not negative: their bits, read as an integer, are in the same order. */
 static inline bool is_less(const struct heap_entry *a, const struct heap_entry *b)
 {
+	union {
+		double key;
+		uint64_t bits;
+	} x = { .key = a->key }, y = { .key = b->key };
+
 	/* Numbers wrap; entries that far apart are never in one heap. */
-	return a->key < b->key || (a->key == b->key && (int32_t)(a->seq - b->seq) < 0);
+	return (x.bits < y.bits) | ((x.bits == y.bits) & ((int32_t)(a->seq - b->seq) < 0));
 }
 
-int heap_push(struct heap *h, double key, uint32_t strand)
+static inline void put_up(struct heap *h, size_t i, struct heap_entry x)
 {
-	struct heap_entry x = { .key = key, .seq = h->seq++, .strand = strand };
-	size_t i;
-
-	if (h->n == h->cap && VEC_RESERVE(h->v, h->cap, h->n + 1) < 0)
-		return -ENOMEM;
-	for (i = h->n++; i;) {
+	while (i) {
 		size_t up = (i - 1) / 2;
 
 		if (!is_less(&x, &h->v[up]))
@@ -28,28 +34,32 @@ int heap_push(struct heap *h, double key, uint32_t strand)
 		i = up;
 	}
 	h->v[i] = x;
+}
+
+int heap_push(struct heap *h, double key, uint32_t strand)
+{
+	/* Adding makes a negative 0 a positive one. */
+	struct heap_entry x = { .key = key + 0.0, .seq = h->seq++, .strand = strand };
+
+	if (h->n == h->cap && VEC_RESERVE(h->v, h->cap, h->n + 1) < 0)
+		return -ENOMEM;
+	put_up(h, h->n++, x);
 	return 0;
 }
 
 uint32_t heap_pop(struct heap *h)
 {
 	uint32_t strand = h->v[0].strand;
-	struct heap_entry x = h->v[--h->n];
-	size_t i = 0;
+	struct heap_entry last = h->v[--h->n];
+	size_t i = 0, down;
 
-	for (;;) {
-		size_t down = 2 * i + 1;
-
-		if (down >= h->n)
-			break;
-		if (down + 1 < h->n && is_less(&h->v[down + 1], &h->v[down]))
-			down++;
-		if (!is_less(&h->v[down], &x))
-			break;
+	while ((down = 2 * i + 1) < h->n) {
+		/* Behind an only child lies what was the last entry: if it is less this is its place. */
+		down += is_less(&h->v[down + 1], &h->v[down]);
 		h->v[i] = h->v[down];
 		i = down;
 	}
 	if (h->n)
-		h->v[i] = x;
+		put_up(h, i, last);
 	return strand;
 }

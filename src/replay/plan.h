@@ -143,6 +143,14 @@ struct class_entry {
 	double sd_ns;	 /* standard error of its time on the CPU, for having few samples */
 };
 
+/* steps.h */
+struct step;
+struct steps {
+	struct step *v;
+	size_t n;
+	size_t *first; /* by strand, strand_n + 1: the last of each is its last point, which may say nothing */
+};
+
 struct replay {
 	const struct model *m; /* not owned */
 	struct replay_facts facts;
@@ -151,6 +159,7 @@ struct replay {
 	size_t long_n, long_cap;
 	struct strand *strands;
 	size_t strand_n;
+	struct steps steps;
 	struct run *runs;
 	size_t run_n, run_cap;
 	uint32_t *token_lock; /* NONE: of none */

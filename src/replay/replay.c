@@ -7,6 +7,7 @@
 #include "util/crew.h"
 #include "replay/e2.h"
 #include "replay/path.h"
+#include "replay/steps.h"
 #include "replay/wcprof.h"
 #include "util/cleanup.h"
 
@@ -49,6 +50,7 @@ struct replay *replay_free(struct replay *r)
 	free(p->ref);
 	free(r->longs);
 	wcprof_free(r->wcprof);
+	steps_done(&r->steps);
 	free(r->strands);
 	free(r->runs);
 	free(r->token_lock);
@@ -298,6 +300,9 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 	for (size_t s = 0; s < r->strand_n; s++)
 		r->facts.strand_n += !r->strands[s].clock;
 	r->facts.point_n = r->points.n;
+	e = steps_make(r, false, false, &r->steps);
+	if (e < 0)
+		return e;
 	e = crew_run(3, baseline_find, r);
 	if (e < 0)
 		return e;
