@@ -10,19 +10,33 @@
 #include "util/map.h"
 #include "util/vec.h"
 
+/* What is known by number of op, or of wait, and needed no more when nodes are there. */
+struct maker {
+	struct wcprof_graph *g;
+	const struct model *m;
+	uint32_t *parent; /* by op, 0: none */
+	uint32_t *node;	  /* by op */
+	uint32_t *op;	  /* by node */
+	uint8_t *what;	  /* by wait: enum wcprof_wait_what */
+	uint32_t *ref;	  /* by wait: as a wcprof_wait's */
+};
+
+static void maker_done(struct maker *k)
+{
+	free(k->parent);
+	free(k->node);
+	free(k->op);
+	free(k->what);
+	free(k->ref);
+}
+
 void wcprof_graph_shed(struct wcprof_graph *g)
 {
-	free(g->parent);
+	free(g->nodes);
 	free(g->roots);
-	free(g->child_first);
 	free(g->children);
 	free(g->ends);
-	free(g->wait_first);
 	free(g->waits);
-	free(g->target);
-	free(g->length);
-	free(g->length_ref);
-	free(g->self_key);
 	*g = (struct wcprof_graph){ .r = g->r, .tag_key = g->tag_key, .pair_n = g->pair_n };
 }
 
@@ -33,15 +47,10 @@ void wcprof_graph_done(struct wcprof_graph *g)
 	*g = (struct wcprof_graph){ 0 };
 }
 
-static int64_t op_end_ns(const struct model_op *o)
-{
-	return o->end_ns > o->start_ns ? o->end_ns : o->start_ns;
-}
-
 /* Ops that belong to a client hang below who hosts it, if they have no parent of their own. */
-static int parents_find(struct wcprof_graph *g)
+static int parents_find(struct maker *k)
 {
-	const struct model *m = g->r->m;
+	const struct model *m = k->m;
 	_cleanup_(map_freep) struct map *hosts = NULL;
 	uint64_t host;
 
@@ -57,17 +66,17 @@ static int parents_find(struct wcprof_graph *g)
 	for (uint32_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
 
-		g->parent[i] = o->parent < m->op_n && o->parent != i ? o->parent : 0;
-		if (!g->parent[i] && map_get(hosts, o->client_id, &host) && host != i)
-			g->parent[i] = (uint32_t)host;
+		k->parent[i] = o->parent < m->op_n && o->parent != i ? o->parent : 0;
+		if (!k->parent[i] && map_get(hosts, o->client_id, &host) && host != i)
+			k->parent[i] = (uint32_t)host;
 	}
 	return 0;
 }
 
 /* Ops that are below themselves: one of them becomes a root. Each op is walked over twice at most. */
-static int circles_cut(struct wcprof_graph *g)
+static int circles_cut(struct maker *k)
 {
-	uint32_t n = (uint32_t)g->r->m->op_n;
+	uint32_t n = (uint32_t)k->m->op_n;
 	_cleanup_(freep) uint32_t *walk = calloc(n, sizeof(*walk));
 
 	if (!walk)
@@ -77,9 +86,9 @@ static int circles_cut(struct wcprof_graph *g)
 
 		while (at && !walk[at]) {
 			walk[at] = i;
-			if (g->parent[at] && walk[g->parent[at]] == i)
-				g->parent[at] = 0;
-			at = g->parent[at];
+			if (k->parent[at] && walk[k->parent[at]] == i)
+				k->parent[at] = 0;
+			at = k->parent[at];
 		}
 	}
 	return 0;
@@ -96,11 +105,12 @@ static int by_start(const void *a, const void *b, void *arg)
 
 static int by_end(const void *a, const void *b, void *arg)
 {
-	const struct model_op *ops = arg, *x = &ops[*(const uint32_t *)a], *y = &ops[*(const uint32_t *)b];
+	const struct maker *k = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (op_end_ns(x) != op_end_ns(y))
-		return op_end_ns(x) < op_end_ns(y) ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (k->g->nodes[x].end_ns != k->g->nodes[y].end_ns)
+		return k->g->nodes[x].end_ns < k->g->nodes[y].end_ns ? -1 : 1;
+	return k->op[x] < k->op[y] ? -1 : k->op[x] > k->op[y];
 }
 
 static int by_wait_start(const void *a, const void *b, void *arg)
@@ -149,29 +159,93 @@ static int group(const uint32_t *owner, size_t n, size_t owner_n, uint32_t **ret
 	return 0;
 }
 
-static int children_find(struct wcprof_graph *g)
+static int64_t op_end_ns(const struct model_op *o)
 {
-	const struct model *m = g->r->m;
+	return o->end_ns > o->start_ns ? o->end_ns : o->start_ns;
+}
 
-	g->roots = malloc(m->op_n * sizeof(*g->roots));
-	if (!g->roots || group(g->parent, m->op_n, m->op_n, &g->children, &g->child_first) < 0)
+/* Numbers from the roots down: each op is followed by what is below it, siblings come by start. */
+static int nodes_number(struct maker *k)
+{
+	struct wcprof_graph *g = k->g;
+	size_t n = k->m->op_n, stack_n = 0, node = 0;
+	_cleanup_(freep) uint32_t *children = NULL, *stack = malloc(n * sizeof(*stack));
+	_cleanup_(freep) size_t *first = NULL;
+
+	k->op = calloc(n, sizeof(*k->op));
+	k->node = calloc(n, sizeof(*k->node));
+	g->roots = malloc(n * sizeof(*g->roots));
+	if (!stack || !k->op || !k->node || !g->roots || group(k->parent, n, n, &children, &first) < 0)
 		return -ENOMEM;
-	g->ends = malloc(m->op_n * sizeof(*g->ends));
-	if (!g->ends)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < m->op_n; i++) {
-		if (!g->parent[i])
+	for (uint32_t i = 1; i < n; i++) {
+		if (!k->parent[i])
 			g->roots[g->root_n++] = i;
 	}
-	sort(g->roots, g->root_n, by_start, m->ops);
-	for (size_t i = 1; i < m->op_n; i++) {
-		size_t at = g->child_first[i], n = g->child_first[i + 1] - at;
+	sort(g->roots, g->root_n, by_start, k->m->ops);
+	for (size_t i = 1; i < n; i++)
+		sort(children + first[i], first[i + 1] - first[i], by_start, k->m->ops);
+	for (size_t i = 0; i < g->root_n; i++) {
+		stack[stack_n++] = g->roots[i];
+		g->roots[i] = (uint32_t)node + 1;
+		while (stack_n) {
+			uint32_t op = stack[--stack_n];
 
-		sort(g->children + at, n, by_start, m->ops);
-		if (n)
-			memcpy(g->ends + at, g->children + at, n * sizeof(*g->ends));
-		sort(g->ends + at, n, by_end, m->ops);
+			k->op[++node] = op;
+			k->node[op] = (uint32_t)node;
+			for (size_t c = first[op + 1]; c-- > first[op];)
+				stack[stack_n++] = children[c];
+		}
 	}
+	return 0;
+}
+
+static int nodes_fill(struct maker *k)
+{
+	struct wcprof_graph *g = k->g;
+	size_t n = k->m->op_n, child = 0;
+
+	g->node_n = n;
+	g->nodes = calloc(n + 1, sizeof(*g->nodes));
+	g->children = malloc(n * sizeof(*g->children));
+	g->ends = malloc(n * sizeof(*g->ends));
+	if (!g->nodes || !g->children || !g->ends)
+		return -ENOMEM;
+	for (size_t i = 1; i < n; i++) {
+		const struct model_op *o = &k->m->ops[k->op[i]];
+
+		__builtin_prefetch(&k->m->ops[i + 8 < n ? k->op[i + 8] : 0]);
+		g->nodes[i] = (struct wcprof_node){
+			.start_ns = o->start_ns, .end_ns = op_end_ns(o), .parent = k->node[k->parent[k->op[i]]],
+		};
+	}
+	/* A node's children are counted at the node behind it, and begin where those of all before have ended. */
+	for (size_t i = 1; i < n; i++)
+		g->nodes[g->nodes[i].parent + 1].child += g->nodes[i].parent != 0;
+	for (size_t i = 1; i <= n; i++) {
+		child += g->nodes[i].child;
+		g->nodes[i].child = (uint32_t)child;
+	}
+	return 0;
+}
+
+static int children_find(struct maker *k)
+{
+	struct wcprof_graph *g = k->g;
+	_cleanup_(freep) uint32_t *next = malloc((g->node_n + 1) * sizeof(*next));
+
+	if (!next)
+		return -ENOMEM;
+	for (size_t i = 0; i <= g->node_n; i++)
+		next[i] = g->nodes[i].child;
+	/* By number is by start. */
+	for (uint32_t i = 1; i < g->node_n; i++) {
+		if (g->nodes[i].parent)
+			g->children[next[g->nodes[i].parent]++] = i;
+	}
+	if (g->nodes[g->node_n].child)
+		memcpy(g->ends, g->children, g->nodes[g->node_n].child * sizeof(*g->ends));
+	for (size_t i = 1; i < g->node_n; i++)
+		sort(g->ends + g->nodes[i].child, g->nodes[i + 1].child - g->nodes[i].child, by_end, k);
 	return 0;
 }
 
@@ -193,46 +267,42 @@ static int execs_find(const struct model *m, struct map *execs)
 	return 0;
 }
 
-static int waits_find_targets(struct wcprof_graph *g)
+static int targets_find(struct maker *k)
 {
-	const struct model *m = g->r->m;
+	const struct model *m = k->m;
 	_cleanup_(map_freep) struct map *execs = NULL;
-	_cleanup_(freep) uint32_t *owner = calloc(m->wait_n + 1, sizeof(*owner));
 	uint64_t exec;
 
-	g->target = calloc(m->wait_n + 1, sizeof(*g->target));
-	if (!owner || !g->target || map_new(&execs) < 0 || execs_find(m, execs) < 0)
+	if (map_new(&execs) < 0 || execs_find(m, execs) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
+		uint32_t target = w->target < m->op_n ? w->target : 0;
 
-		owner[i] = w->op < m->op_n ? w->op : 0;
-		if (w->target && w->target < m->op_n)
-			g->target[i] = w->target;
-		else if (m->rows[w->row < m->row_n ? w->row : 0].reason == REASON_EXEC && w->ident_id &&
-			 map_get(execs, w->ident_id, &exec))
-			g->target[i] = (uint32_t)exec;
+		if (!target && m->rows[w->row < m->row_n ? w->row : 0].reason == REASON_EXEC && w->ident_id &&
+		    map_get(execs, w->ident_id, &exec))
+			target = (uint32_t)exec;
+		if (!target)
+			continue;
+		k->what[i] = WAIT_TARGET;
+		k->ref[i] = k->node[target];
 	}
-	if (group(owner, m->wait_n, m->op_n, &g->waits, &g->wait_first) < 0)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->op_n; i++)
-		sort(g->waits + g->wait_first[i], g->wait_first[i + 1] - g->wait_first[i], by_wait_start, m->waits);
 	return 0;
 }
 
 /* Lengths that are a thread's own are the delays of the plan. */
-static int lengths_find(struct wcprof_graph *g)
+static int lengths_find(struct maker *k)
 {
-	const struct replay *r = g->r;
-	const struct model *m = r->m;
+	const struct replay *r = k->g->r;
+	const struct model *m = k->m;
 	_cleanup_(map_freep) struct map *locks = NULL;
 	uint64_t lock;
 	uint32_t tag;
 	double ns;
 
-	g->length = calloc(m->wait_n + 1, 1);
-	g->length_ref = calloc(m->wait_n + 1, sizeof(*g->length_ref));
-	if (!g->length || !g->length_ref || map_new(&locks) < 0)
+	k->what = calloc(m->wait_n + 1, 1);
+	k->ref = calloc(m->wait_n + 1, sizeof(*k->ref));
+	if (!k->what || !k->ref || map_new(&locks) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->lock_n; i++) {
 		if (map_put(locks, r->locks[i].ident_id, i) < 0)
@@ -241,21 +311,62 @@ static int lengths_find(struct wcprof_graph *g)
 	/* A dump of ops only has no waits but those that its program waited by name: they stay as they are. */
 	for (size_t i = 0; i < r->points.n && m->thread_n > 1; i++) {
 		if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && r->points.ref[i] < m->wait_n) {
-			g->length[r->points.ref[i]] = LENGTH_DELAY;
-			g->length_ref[r->points.ref[i]] = tag;
+			k->what[r->points.ref[i]] = WAIT_DELAY;
+			k->ref[r->points.ref[i]] = tag;
 		}
 	}
 	for (size_t i = 1; i < m->wait_n; i++) {
 		uint8_t reason = m->rows[m->waits[i].row < m->row_n ? m->waits[i].row : 0].reason;
 
 		if (reason == REASON_CPU)
-			g->length[i] = LENGTH_SELF;
+			k->what[i] = WAIT_SELF;
 		else if (reason == REASON_LOCK)
-			g->length[i] = LENGTH_FIXED;
+			k->what[i] = WAIT_FIXED;
 		if (reason == REASON_LOCK && m->waits[i].ident_id && map_get(locks, m->waits[i].ident_id, &lock)) {
-			g->length[i] = LENGTH_LOCK;
-			g->length_ref[i] = (uint32_t)lock;
+			k->what[i] = WAIT_LOCK;
+			k->ref[i] = (uint32_t)lock;
 		}
+	}
+	return 0;
+}
+
+static void wait_fill(const struct maker *k, uint32_t wait, struct wcprof_wait *ret)
+{
+	const struct model_wait *w = &k->m->waits[wait];
+
+	*ret = (struct wcprof_wait){
+		.start_ns = w->start_ns, .end_ns = w->end_ns > w->start_ns ? w->end_ns : w->start_ns,
+		.ref = k->ref[wait], .what = k->what[wait],
+	};
+	if (w->wake_ns > w->start_ns && w->wake_ns < w->end_ns)
+		ret->ready_ns = w->end_ns - w->wake_ns;
+}
+
+static int waits_place(struct maker *k)
+{
+	struct wcprof_graph *g = k->g;
+	const struct model *m = k->m;
+	_cleanup_(freep) uint32_t *owner = calloc(m->wait_n + 1, sizeof(*owner)), *waits = NULL;
+	_cleanup_(freep) size_t *first = NULL;
+	size_t n;
+
+	if (!owner)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++)
+		owner[i] = m->waits[i].op < m->op_n ? k->node[m->waits[i].op] : 0;
+	if (group(owner, m->wait_n, g->node_n, &waits, &first) < 0)
+		return -ENOMEM;
+	n = first[g->node_n];
+	g->waits = malloc((n + 1) * sizeof(*g->waits));
+	if (!g->waits)
+		return -ENOMEM;
+	for (size_t i = 0; i <= g->node_n; i++)
+		g->nodes[i].wait = (uint32_t)first[i];
+	for (size_t i = 1; i < g->node_n; i++)
+		sort(waits + first[i], first[i + 1] - first[i], by_wait_start, m->waits);
+	for (size_t i = 0; i < n; i++) {
+		wait_prefetch(m, waits, i, n);
+		wait_fill(k, waits[i], &g->waits[i]);
 	}
 	return 0;
 }
@@ -285,32 +396,33 @@ static int tag_keys_find(struct wcprof_graph *g, struct map *pairs)
 	return 0;
 }
 
-static int self_keys_find(struct wcprof_graph *g)
+static int self_keys_find(struct maker *k)
 {
+	struct wcprof_graph *g = k->g;
 	const struct replay *r = g->r;
 	const struct model *m = r->m;
 	_cleanup_(map_freep) struct map *op_keys = NULL, *pairs = NULL;
 	uint64_t key, pair;
 
-	g->self_key = malloc(m->op_n * sizeof(*g->self_key));
-	if (!g->self_key || map_new(&op_keys) < 0 || map_new(&pairs) < 0 || tag_keys_find(g, pairs) < 0)
+	if (map_new(&op_keys) < 0 || map_new(&pairs) < 0 || tag_keys_find(g, pairs) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->op_key_n; i++) {
 		if (map_put(op_keys, (uint64_t)r->op_keys[i].kind << 32 | r->op_keys[i].class_id, i) < 0)
 			return -ENOMEM;
 	}
-	g->self_key[0] = NONE;
+	g->nodes[0].self_key = NONE;
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
 		uint32_t s = r->strand_of_op[i];
 		uint32_t comm_id = s != NONE ? m->threads[r->strands[s].thread].comm_id : 0;
+		uint32_t *self_key = &g->nodes[k->node[i]].self_key;
 
-		g->self_key[i] = NONE;
+		*self_key = NONE;
 		if (!map_get(op_keys, (uint64_t)o->kind << 32 | (o->class_id ? o->class_id : comm_id), &key))
 			continue;
-		g->self_key[i] = g->pair_n + (uint32_t)key;
+		*self_key = g->pair_n + (uint32_t)key;
 		if (s != NONE && map_get(pairs, key << 32 | r->strands[s].key, &pair))
-			g->self_key[i] = (uint32_t)pair;
+			*self_key = (uint32_t)pair;
 	}
 	return 0;
 }
@@ -318,10 +430,12 @@ static int self_keys_find(struct wcprof_graph *g)
 int wcprof_graph_make(const struct replay *r, struct wcprof_graph *ret)
 {
 	struct wcprof_graph g = { .r = r };
+	_cleanup_(maker_done) struct maker k = { .g = &g, .m = r->m };
 
-	g.parent = calloc(r->m->op_n, sizeof(*g.parent));
-	if (!g.parent || parents_find(&g) < 0 || circles_cut(&g) < 0 || children_find(&g) < 0 ||
-	    waits_find_targets(&g) < 0 || lengths_find(&g) < 0 || self_keys_find(&g) < 0) {
+	k.parent = calloc(r->m->op_n, sizeof(*k.parent));
+	if (!k.parent || parents_find(&k) < 0 || circles_cut(&k) < 0 || nodes_number(&k) < 0 || nodes_fill(&k) < 0 ||
+	    children_find(&k) < 0 || lengths_find(&k) < 0 || targets_find(&k) < 0 || waits_place(&k) < 0 ||
+	    self_keys_find(&k) < 0) {
 		wcprof_graph_done(&g);
 		return -ENOMEM;
 	}

@@ -30,13 +30,12 @@ struct frame {
 	uint32_t join; /* its end is waited for, 0: none */
 	uint8_t stage;
 	bool circle; /* that op can't end before this one does */
-	size_t child, end, wait; /* the next of each */
+	uint32_t child, end, wait; /* the next of each */
 	int64_t covered_ns; /* up to here children, waits and self time lie without a gap */
 };
 
 struct walker {
 	const struct wcprof_graph *g;
-	const struct model *m;
 	struct wcprof_tape t;
 	struct frame *frames;
 	size_t frame_n, frame_cap;
@@ -77,7 +76,7 @@ static int step_put(struct wcprof_tape *t, enum wcprof_step_what what, uint32_t 
 /* Times of the present op that are no steps yet. */
 static int times_put(struct walker *x)
 {
-	uint32_t key = x->g->self_key[x->inside];
+	uint32_t key = x->g->nodes[x->inside].self_key;
 	int e = 0;
 
 	if (x->self_ns)
@@ -142,23 +141,13 @@ static int delay_add(struct walker *x, enum wcprof_step_what what, uint32_t ref,
 	return 0;
 }
 
-static int64_t op_end_ns(const struct model_op *o)
-{
-	return o->end_ns > o->start_ns ? o->end_ns : o->start_ns;
-}
-
-static int64_t wait_end_ns(const struct model_wait *w)
-{
-	return w->end_ns > w->start_ns ? w->end_ns : w->start_ns;
-}
-
 static int frame_push(struct walker *x, uint32_t op)
 {
 	if (VEC_RESERVE(x->frames, x->frame_cap, x->frame_n + 1) < 0)
 		return -ENOMEM;
 	x->frames[x->frame_n++] = (struct frame){
-		.op = op, .child = x->g->child_first[op], .end = x->g->child_first[op], .wait = x->g->wait_first[op],
-		.covered_ns = x->m->ops[op].start_ns,
+		.op = op, .child = x->g->nodes[op].child, .end = x->g->nodes[op].child, .wait = x->g->nodes[op].wait,
+		.covered_ns = x->g->nodes[op].start_ns,
 	};
 	return 0;
 }
@@ -173,13 +162,13 @@ static void frame_pop(struct walker *x, bool circle)
 /* Nobody began it. */
 static int anchor(struct walker *x, uint32_t op)
 {
-	uint32_t parent = x->g->parent[op];
+	uint32_t parent = x->g->nodes[op].parent;
 	bool of_parent = parent && x->state[parent] & BEGUN;
-	int64_t ns = x->m->ops[op].start_ns;
+	int64_t ns = x->g->nodes[op].start_ns;
 
 	if (of_parent) {
 		x->keep[parent] = 1;
-		ns -= x->m->ops[parent].start_ns;
+		ns -= x->g->nodes[parent].start_ns;
 	}
 	x->state[op] |= BEGUN;
 	if (step_add(x, STEP_BASE, of_parent ? parent : NONE, 0) < 0)
@@ -199,14 +188,14 @@ static int join(struct walker *x, struct frame *f, uint32_t op)
 /* What it asked for has come. */
 static int joined(struct walker *x, struct frame *f)
 {
-	const struct model_op *o = &x->m->ops[f->join];
+	const struct wcprof_node *o = &x->g->nodes[f->join];
 	uint32_t op = f->join;
 
 	f->join = 0;
 	if (!f->circle)
 		return step_of(x, f->op, STEP_JOIN, op, 0);
 	x->keep[op] = 1;
-	return step_of(x, f->op, STEP_CYCLE, op, op_end_ns(o) - o->start_ns);
+	return step_of(x, f->op, STEP_CYCLE, op, o->end_ns - o->start_ns);
 }
 
 /* The first child that had ended by a time and was not waited for yet. 1: it is asked for, 0: there is none. */
@@ -215,10 +204,10 @@ static int child_join(struct walker *x, struct frame *f, int64_t by_ns)
 	uint32_t child;
 	int e = 0;
 
-	if (f->end == x->g->child_first[f->op + 1])
+	if (f->end == x->g->nodes[f->op + 1].child)
 		return 0;
 	child = x->g->ends[f->end];
-	if (op_end_ns(&x->m->ops[child]) > by_ns)
+	if (x->g->nodes[child].end_ns > by_ns)
 		return 0;
 	f->end++;
 	if (!(x->state[child] & BEGUN)) {
@@ -235,18 +224,18 @@ static int64_t next_cut_ns(const struct walker *x, const struct frame *f)
 	const struct wcprof_graph *g = x->g;
 	int64_t ns = INT64_MAX;
 
-	for (size_t i = f->child; i < g->child_first[f->op + 1]; i++) {
-		const struct model_op *o = &x->m->ops[g->children[i]];
+	for (size_t i = f->child; i < g->nodes[f->op + 1].child; i++) {
+		const struct wcprof_node *o = &g->nodes[g->children[i]];
 
-		if (o->start_ns == f->covered_ns && op_end_ns(o) == o->start_ns)
+		if (o->start_ns == f->covered_ns && o->end_ns == o->start_ns)
 			continue;
 		ns = o->start_ns;
 		break;
 	}
-	for (size_t i = f->wait; i < g->wait_first[f->op + 1]; i++) {
-		const struct model_wait *w = &x->m->waits[g->waits[i]];
+	for (size_t i = f->wait; i < g->nodes[f->op + 1].wait; i++) {
+		const struct wcprof_wait *w = &g->waits[i];
 
-		if (w->start_ns == f->covered_ns && wait_end_ns(w) == w->start_ns)
+		if (w->start_ns == f->covered_ns && w->end_ns == w->start_ns)
 			continue;
 		return w->start_ns < ns ? w->start_ns : ns;
 	}
@@ -258,45 +247,40 @@ static void cover(struct frame *f, int64_t to_ns)
 	f->covered_ns = to_ns > f->covered_ns ? to_ns : f->covered_ns;
 }
 
-static int wait_length(struct walker *x, uint32_t wait)
+static int wait_length(struct walker *x, const struct wcprof_wait *w)
 {
-	const struct model_wait *w = &x->m->waits[wait];
-	int64_t ns = wait_end_ns(w) - w->start_ns, ready_ns = 0;
+	int64_t ns = w->end_ns - w->start_ns;
 
-	switch ((enum wcprof_length)x->g->length[wait]) {
-	case LENGTH_SELF:
+	switch ((enum wcprof_wait_what)w->what) {
+	case WAIT_SELF:
 		x->self_ns = sum_ns(x->self_ns, ns);
 		return 0;
-	case LENGTH_DELAY:
-		ready_ns = w->wake_ns > w->start_ns && w->wake_ns < w->end_ns ? w->end_ns - w->wake_ns : 0;
-		x->fixed_ns = sum_ns(x->fixed_ns, ready_ns);
-		return delay_add(x, STEP_DELAY, x->g->length_ref[wait], ns - ready_ns);
-	case LENGTH_LOCK:
-		return delay_add(x, STEP_LOCK, x->g->length_ref[wait], ns);
+	case WAIT_DELAY:
+		x->fixed_ns = sum_ns(x->fixed_ns, w->ready_ns);
+		return delay_add(x, STEP_DELAY, w->ref, ns - w->ready_ns);
+	case WAIT_LOCK:
+		return delay_add(x, STEP_LOCK, w->ref, ns);
 	default:
 		x->fixed_ns = sum_ns(x->fixed_ns, ns);
 		return 0;
 	}
 }
 
-static int wait_do(struct walker *x, struct frame *f, uint32_t wait)
+static int wait_do(struct walker *x, struct frame *f, const struct wcprof_wait *w)
 {
-	const struct model_wait *w = &x->m->waits[wait];
-	uint32_t target = x->g->target[wait];
-
 	f->wait++;
-	cover(f, wait_end_ns(w));
-	if (!target)
-		return wait_length(x, wait);
-	if (target == f->op || wait_end_ns(w) < op_end_ns(&x->m->ops[target]) - TARGET_SLACK_NS)
+	cover(f, w->end_ns);
+	if (w->what != WAIT_TARGET)
+		return wait_length(x, w);
+	if (w->ref == f->op || w->end_ns < x->g->nodes[w->ref].end_ns - TARGET_SLACK_NS)
 		return 0;
-	return join(x, f, target);
+	return join(x, f, w->ref);
 }
 
 static int child_do(struct walker *x, struct frame *f, uint32_t child)
 {
 	f->child++;
-	cover(f, op_end_ns(&x->m->ops[child]));
+	cover(f, x->g->nodes[child].end_ns);
 	if (x->state[child] & BEGUN)
 		return 0;
 	x->state[child] |= BEGUN;
@@ -308,16 +292,16 @@ static int act(struct walker *x)
 {
 	struct frame *f = &x->frames[x->frame_n - 1];
 	const struct wcprof_graph *g = x->g;
-	int64_t end_ns = op_end_ns(&x->m->ops[f->op]), cut_ns, child_ns = INT64_MAX, wait_ns = INT64_MAX, at_ns;
+	int64_t end_ns = g->nodes[f->op].end_ns, cut_ns, child_ns = INT64_MAX, wait_ns = INT64_MAX, at_ns;
 	bool self;
 	int e;
 
 	if (f->join)
 		return joined(x, f);
-	if (f->child < g->child_first[f->op + 1])
-		child_ns = x->m->ops[g->children[f->child]].start_ns;
-	if (f->wait < g->wait_first[f->op + 1])
-		wait_ns = x->m->waits[g->waits[f->wait]].start_ns;
+	if (f->child < g->nodes[f->op + 1].child)
+		child_ns = g->nodes[g->children[f->child]].start_ns;
+	if (f->wait < g->nodes[f->op + 1].wait)
+		wait_ns = g->waits[f->wait].start_ns;
 	cut_ns = next_cut_ns(x, f);
 	self = f->covered_ns < end_ns && cut_ns > f->covered_ns && child_ns >= f->covered_ns && wait_ns >= f->covered_ns;
 	at_ns = self ? f->covered_ns : child_ns < wait_ns ? child_ns : wait_ns;
@@ -335,7 +319,7 @@ static int act(struct walker *x)
 	if (child_ns <= wait_ns && child_ns != INT64_MAX)
 		return child_do(x, f, g->children[f->child]);
 	if (wait_ns != INT64_MAX)
-		return wait_do(x, f, g->waits[f->wait]);
+		return wait_do(x, f, &g->waits[f->wait]);
 	x->state[f->op] = (uint8_t)((x->state[f->op] | DONE) & ~UNDER_WAY);
 	frame_pop(x, false);
 	return 0;
@@ -345,7 +329,7 @@ static int act(struct walker *x)
 static int prepare(struct walker *x)
 {
 	struct frame *f = &x->frames[x->frame_n - 1];
-	uint32_t op = f->op, parent = x->g->parent[op];
+	uint32_t op = f->op, parent = x->g->nodes[op].parent;
 
 	if (x->state[op] & DONE) {
 		frame_pop(x, false);
@@ -370,8 +354,8 @@ static int prepare(struct walker *x)
 
 static int root_walk(struct walker *x, uint32_t root, int64_t *latest_ns)
 {
-	const struct model_op *o = &x->m->ops[root];
-	bool latest = op_end_ns(o) >= *latest_ns, seen = x->state[root] & BEGUN;
+	const struct wcprof_node *o = &x->g->nodes[root];
+	bool latest = o->end_ns >= *latest_ns, seen = x->state[root] & BEGUN;
 	int e = step_add(x, seen ? STEP_ROOT_SEEN : STEP_ROOT, root, o->start_ns - *latest_ns);
 
 	x->state[root] |= BEGUN;
@@ -382,7 +366,7 @@ static int root_walk(struct walker *x, uint32_t root, int64_t *latest_ns)
 	if (e == 0)
 		e = step_add(x, latest ? STEP_END_LATEST : STEP_END, root, 0);
 	x->inside = 0;
-	*latest_ns = latest ? op_end_ns(o) : *latest_ns;
+	*latest_ns = latest ? o->end_ns : *latest_ns;
 	return e;
 }
 
@@ -400,11 +384,11 @@ static bool is_beginning(const struct wcprof_step *s)
 static int keeps_put(struct walker *x)
 {
 	_cleanup_(wcprof_tape_done) struct wcprof_tape t = { 0 };
-	_cleanup_(freep) uint32_t *kept = malloc(x->m->op_n * sizeof(*kept));
+	_cleanup_(freep) uint32_t *kept = malloc(x->g->node_n * sizeof(*kept));
 
 	if (!kept)
 		return -ENOMEM;
-	for (size_t i = 0; i < x->m->op_n; i++)
+	for (size_t i = 0; i < x->g->node_n; i++)
 		kept[i] = x->keep[i] ? (uint32_t)t.kept_n++ : NONE;
 	if (!t.kept_n)
 		return 0;
@@ -429,7 +413,7 @@ static int keeps_put(struct walker *x)
 /* Ops that matter at the same time have slots of their own: few, that stay in a cache. */
 static int slots_assign(struct walker *x)
 {
-	size_t n = x->m->op_n, free_n = 0;
+	size_t n = x->g->node_n, free_n = 0;
 	_cleanup_(freep) size_t *last = calloc(n, sizeof(*last));
 	_cleanup_(freep) uint32_t *slot = malloc(n * sizeof(*slot)), *unused = malloc(n * sizeof(*unused));
 	uint32_t inside = 0;
@@ -473,14 +457,14 @@ static int slots_assign(struct walker *x)
 
 int wcprof_tape_make(const struct wcprof_graph *g, struct wcprof_tape *ret)
 {
-	_cleanup_(walker_done) struct walker x = { .g = g, .m = g->r->m };
+	_cleanup_(walker_done) struct walker x = { .g = g };
 	int64_t latest_ns;
 
-	x.state = calloc(x.m->op_n, 1);
-	x.keep = calloc(x.m->op_n, 1);
+	x.state = calloc(g->node_n, 1);
+	x.keep = calloc(g->node_n, 1);
 	if (!x.state || !x.keep)
 		return -ENOMEM;
-	latest_ns = x.t.begin_ns = g->root_n ? x.m->ops[g->roots[0]].start_ns : 0;
+	latest_ns = x.t.begin_ns = g->root_n ? g->nodes[g->roots[0]].start_ns : 0;
 	for (size_t i = 0; i < g->root_n; i++) {
 		if (root_walk(&x, g->roots[i], &latest_ns) < 0)
 			return -ENOMEM;

@@ -239,7 +239,7 @@ int wcprof_new(const struct replay *r, struct wcprof **ret)
 	if (!x)
 		return -ENOMEM;
 	x->r = r;
-	if (r->m->op_n <= 1) {
+	if (r->m->op_n <= 1 || r->m->op_n >= WCPROF_NODES_MAX) {
 		*ret = NULL;
 		return 0;
 	}
