@@ -69,6 +69,14 @@ static __always_inline __u64 number_extend(__u64 v, __u32 bytes, bool is_signed)
 	return is_signed ? (__u64)((__s64)(v << (shift & 63)) >> (shift & 63)) : v << (shift & 63) >> (shift & 63);
 }
 
+/* n > 0 bits of a number, from bit at on. */
+static __always_inline __u64 number_bits(__u64 v, __u32 at, __u32 n, bool is_signed)
+{
+	__u32 up = (64 - at - n) & 63, down = (64 - n) & 63;
+
+	return is_signed ? (__u64)((__s64)(v << up) >> down) : v << up >> down;
+}
+
 /* n bytes of a number, at most 8. */
 static __always_inline long number_read(__u64 *to, __u64 n, __u64 at)
 {
@@ -94,7 +102,8 @@ static __always_inline void value_fill(struct site_scratch *o, const struct wcbp
 			v->error = 1;
 			return;
 		}
-		*number = number_extend(pair[0], n, f->type == WCBPF_VALUE_INT);
+		*number = f->bit_n ? number_bits(pair[0], f->bit_at, f->bit_n, f->type == WCBPF_VALUE_INT)
+				   : number_extend(pair[0], n, f->type == WCBPF_VALUE_INT);
 		v->len = v->total = 8;
 		return;
 	case WCBPF_VALUE_GO_STRING:

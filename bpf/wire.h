@@ -491,7 +491,9 @@ struct wcbpf_fetch {
 	__u16 bytes;	/* at most WCBPF_VALUE_BYTES_MAX */
 	__s32 deref[WCBPF_DEREFS_MAX];
 	__s32 last;
-	__u32 pad;
+	__u8 bit_n;	/* of a UINT or INT: only so many bits of it, */
+	__u8 bit_at;	/* from this one on, 0 the lowest; bit_n 0: all. bit_at + bit_n is at most its bits */
+	__u16 pad;
 	__s64 at;
 };
 

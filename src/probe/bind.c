@@ -120,6 +120,8 @@ static int type_set(const struct binding *b, const struct expr *e, struct wcbpf_
 			return refuse(why, "it is no number");
 		f->type = e->type == EXPR_UINT ? WCBPF_VALUE_UINT : WCBPF_VALUE_INT;
 		f->bytes = e->type_bytes;
+		f->bit_n = e->bit_n;
+		f->bit_at = e->bit_at;
 		return 0;
 	case EXPR_STRING:
 		if (f->type == WCBPF_VALUE_GO_STRING)

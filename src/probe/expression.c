@@ -406,11 +406,47 @@ static int type_length(struct cursor *c, struct expr *e, const char *name, size_
 	return 0;
 }
 
+/* "4@2/8": how many bits, from which one on, of a number of how many; as the kernel counts, from the lowest. */
+static int bits_parse(struct cursor *c, struct expr *e)
+{
+	const char *name = c->at++;
+	int64_t bits, at, of;
+	int r = number_parse(c, false, &bits);
+
+	if (r < 0)
+		return r;
+	if (*c->at++ != '@')
+		return source_refuse(c->source, ":%.8s: of bits is said which, :b<how many>@<from>/<of 8, 16, 32 or 64>",
+				     name);
+	r = number_parse(c, false, &at);
+	if (r < 0)
+		return r;
+	if (*c->at++ != '/')
+		return source_refuse(c->source, ":%.12s: of bits is said of how many, :b%lld@%lld/<8, 16, 32 or 64>", name,
+				     (long long)bits, (long long)at);
+	r = number_parse(c, false, &of);
+	if (r < 0)
+		return r;
+	if (of != 8 && of != 16 && of != 32 && of != 64)
+		return source_refuse(c->source, ":%.*s: bits of a number of 8, 16, 32 or 64", (int)(c->at - name), name);
+	if (bits < 1 || at < 0 || at >= of || bits > of - at)
+		return source_refuse(c->source, ":%.*s: a number of %lld bits has no such", (int)(c->at - name), name,
+				     (long long)of);
+	e->type = EXPR_UINT;
+	e->type_bytes = (uint16_t)(of / 8);
+	e->format = PROBE_FORMAT_TYPE;
+	e->bit_n = (uint8_t)bits;
+	e->bit_at = (uint8_t)at;
+	return 0;
+}
+
 static int type_parse(struct cursor *c, struct expr *e)
 {
 	const char *name = ++c->at;
 	size_t n = expr_word_len(name);
 
+	if (n > 1 && name[0] == 'b' && isdigit((unsigned char)name[1]))
+		return bits_parse(c, e);
 	c->at += n;
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		if (strlen(types[i].name) != n || memcmp(types[i].name, name, n) != 0)
@@ -422,7 +458,7 @@ static int type_parse(struct cursor *c, struct expr *e)
 	}
 	return source_refuse(c->source,
 			     ":%.*s: no such type (u8 to u64, s8 to s64, x8 to x64, bool, ptr, string, gostring, "
-			     "str, x8[N])",
+			     "str, x8[N], bBITS@FROM/OF)",
 			     (int)n, name);
 }
 

@@ -62,6 +62,8 @@ struct expr {
 	size_t step_n;
 	enum expr_type type;
 	uint16_t type_bytes; /* of a number, of BYTES; at most, of a string */
+	uint8_t bit_n;	     /* of a number: only so many bits of it; 0: all */
+	uint8_t bit_at;	     /* from this one on, 0 the lowest */
 	enum probe_format format;
 };
 

@@ -17,7 +17,8 @@ static bool expr_equal(const struct expr *a, const struct expr *b)
 {
 	if (a->base != b->base || a->moment != b->moment || a->number != b->number || a->index != b->index ||
 	    a->bytes != b->bytes || !a->literal != !b->literal || (a->literal && strcmp(a->literal, b->literal) != 0) ||
-	    a->step_n != b->step_n || a->type != b->type || a->type_bytes != b->type_bytes || a->format != b->format)
+	    a->step_n != b->step_n || a->type != b->type || a->type_bytes != b->type_bytes || a->bit_n != b->bit_n ||
+	    a->bit_at != b->bit_at || a->format != b->format)
 		return false;
 	for (size_t i = 0; i < a->step_n; i++) {
 		const struct expr_step *x = &a->steps[i], *y = &b->steps[i];

@@ -97,6 +97,26 @@ def add_counts():
 TESTS = dict(add_counts())
 
 
+# -- values
+
+def test_bits(live):
+    """Bits of numbers in memory, in registers and of results are those that the compiler put there."""
+    lines = {'handled': '{+0($arg1):b4@0/32} {+0($arg1):b5@4/32} {+0(%di):b1@9/32} {+0($arg1):b22@10/32} '
+             '{+8($arg1):b40@0/64} {+8($arg1):b24@40/64} {$arg2:b7@57/64}',
+             'narrow': '{+0($arg1):b3@0/8} {+0($arg1):b5@3/8} {+2($arg1):b7@6/16}'}
+    rec = probed(live, live.work('bits 300'), '-e', 'program:handled ident="%s" client={$retval:b5@3/8} '
+                 'outcome="error if +0($arg1):b1@9/32 == 1, ok"' % lines['handled'],
+                 '-e', 'program:narrow ident="%s" client={$retval:b64@0/64}' % lines['narrow'])
+    for name in lines:
+        said = re.findall(r'^%s (.*)' % name, rec.out, re.M)
+        ops = sorted(named(rec, name), key=lambda o: o.start)
+        check([o.ident for o in ops] == said, '%s: %s, not %s', name, [o.ident for o in ops][:3], said[:3])
+        check(len(set(said)) > 250, 'values of %s are all the same', name)
+        check([o.client for o in ops] == [s.split()[1] for s in said], 'results of %s', name)
+    check([o.outcome for o in sorted(named(rec, 'handled'), key=lambda o: o.start)] ==
+          ['error' if s.split()[2] == '1' else 'ok' for s in re.findall(r'^handled (.*)', rec.out, re.M)], 'outcomes')
+
+
 # -- frames that are left otherwise: C38, C39, C42
 
 def short_lived(ops, most_ms):

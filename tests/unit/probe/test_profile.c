@@ -56,6 +56,8 @@ Test(profile, good)
 	expect_good(BEFORE "args = ctx iface, s string, t struct{*T; int}, m [2]int, *T, r ptr\nresults = error\n"
 			   "let first = r->x | +8(r)\nident = {first} {s} {r->a.b[3]} {r{*main.T}->c}\n");
 	expect_good(BEFORE "args = a ptr, \\\n  b ptr\nident = {b}\r\n");
+	expect_good(BEFORE "ident = {%di:b4@2/8} {+4($arg2):b22@10/32} {$retval:b1@63/64} {%bp:b3@0/16@exit}\n"
+			   "outcome = error if %di:b1@3/8 == 1, ok\n");
 	expect_good("[op with blanks]\nsymbol = ns::f(int, char const*)\n");
 	expect_good(BEFORE "ident = a\\#b #c\n");
 	expect_good(BEFORE "ident = {$arg1:string || +8($arg2):string && \\\":\" || \\\"x\"} {$arg1 | $arg2||$arg3}\n");
@@ -141,6 +143,29 @@ Test(profile, bad)
 		{BEFORE "once = yes\n", "p:3: once: not of a section of the kind [op]"},
 		{"[key k]\nsymbol = f\ntarget = x\n", "p:1: key is missing (or ident, class"},
 		{"include = others\n" BEFORE, "p:1: include = others: no profile that comes with wcbpf"},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		expect_bad(bad[i].text, bad[i].complaint);
+}
+
+Test(profile, bad_bits)
+{
+	static const struct {
+		const char *text, *complaint;
+	} bad[] = {
+		{BEFORE "ident = {%di:b4}\n", "p:3: :b4}: of bits is said which"},
+		{BEFORE "ident = {%di:b4@2}\n", "p:3: :b4@2}: of bits is said of how many, :b4@2/"},
+		{BEFORE "ident = {%di:b4@/8}\n", "p:3: '/8}': a number was expected"},
+		{BEFORE "ident = {%di:b4@2/12}\n", "p:3: :b4@2/12: bits of a number of 8, 16, 32 or 64"},
+		{BEFORE "ident = {%di:b0@2/8}\n", "p:3: :b0@2/8: a number of 8 bits has no such"},
+		{BEFORE "ident = {%di:b7@2/8}\n", "p:3: :b7@2/8: a number of 8 bits has no such"},
+		{BEFORE "ident = {%di:b1@64/64}\n", "p:3: :b1@64/64: a number of 64 bits has no such"},
+		{BEFORE "ident = {%di:b9223372036854775807@9223372036854775807/64}\n",
+		 "p:3: :b9223372036854775807@9223372036854775807/64: a number of 64 bits has no such"},
+		{BEFORE "ident = {%di:b18446744073709551615@1/64}\n",
+		 "p:3: :b18446744073709551615@1/64: a number of 64 bits has no such"},
+		{BEFORE "ident = {%di:b4@2/8[2]}\n", "p:3: '{%di:b4@2/8': '}' was expected"},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

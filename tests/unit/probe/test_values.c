@@ -23,6 +23,7 @@ static const char fixture[] =
 #define CFA(n) .from = WCBPF_FROM_CFA, .at = (n)
 #define U(n) .type = WCBPF_VALUE_UINT, .bytes = (n)
 #define S(n) .type = WCBPF_VALUE_INT, .bytes = (n)
+#define BITS(n, from) .bit_n = (n), .bit_at = (from)
 #define MEMORY(n) .memory = 1, .last = (n)
 #define STRING .type = WCBPF_VALUE_STRING, .bytes = WCBPF_VALUE_BYTES_MAX
 #define TWO_WORDS .type = WCBPF_VALUE_GO_STRING, .bytes = WCBPF_VALUE_BYTES_MAX
@@ -35,6 +36,8 @@ static void expect_fetch(const struct wcbpf_fetch *got, const struct wcbpf_fetch
 	cr_expect_eq(got->at, want->at, "%s: at %lld", value, (long long)got->at);
 	cr_expect_eq(got->type, want->type, "%s: type %d", value, got->type);
 	cr_expect_eq(got->bytes, want->bytes, "%s: bytes %d", value, got->bytes);
+	cr_expect_eq(got->bit_n, want->bit_n, "%s: bit_n %d", value, got->bit_n);
+	cr_expect_eq(got->bit_at, want->bit_at, "%s: bit_at %d", value, got->bit_at);
 	cr_expect_eq(got->memory, want->memory, "%s: memory %d", value, got->memory);
 	cr_expect_eq(got->last, want->last, "%s: last %d", value, got->last);
 	cr_expect_eq(got->deref_n, want->deref_n, "%s: deref_n %d", value, got->deref_n);
@@ -68,6 +71,28 @@ struct row {
 	struct wcbpf_fetch fetch;
 	enum probe_format format;
 };
+
+static void expect_rows(const struct row *rows, size_t n)
+{
+	const char *path = build_compile("f", "-O1 -s -rdynamic", fixture);
+
+	for (size_t i = 0; i < n; i++)
+		expect_value(path, rows[i].args, rows[i].value, rows[i].exit, &rows[i].fetch, rows[i].format);
+}
+
+Test(values, bits)
+{
+	static const struct row rows[] = {
+		{"", "%di:b4@2/8", 0, {REG(5), U(1), BITS(4, 2)}, PROBE_FORMAT_TYPE},
+		{"", "%di:b64@0/64", 0, {REG(5), U(8), BITS(64, 0)}, PROBE_FORMAT_TYPE},
+		{"", "+6(%di):b1@15/16", 0, {REG(5), U(2), BITS(1, 15), MEMORY(6)}, PROBE_FORMAT_TYPE},
+		{"", "$arg8:b0x10@3/32", 0, {CFA(8), U(4), BITS(16, 3), MEMORY(0)}, PROBE_FORMAT_TYPE},
+		{"", "$retval:b5@3/8", 1, {REG(0), U(1), BITS(5, 3)}, PROBE_FORMAT_TYPE},
+		{"", "%bp:b5@3/8@exit", 1, {REG(6), U(1), BITS(5, 3)}, PROBE_FORMAT_TYPE},
+	};
+
+	expect_rows(rows, sizeof(rows) / sizeof(*rows));
+}
 
 Test(values, notation)
 {
@@ -141,10 +166,34 @@ Test(values, notation)
 		/* the first that can be had: there is no debug information */
 		{"args = a ptr", "a->x.y | +40(a):u16", 0, {REG(5), U(2), MEMORY(40)}, PROBE_FORMAT_TYPE},
 	};
+
+	expect_rows(rows, sizeof(rows) / sizeof(*rows));
+}
+
+/* Only what is the same in all is fetched once: not other bits of the same number. */
+Test(values, fetched_once)
+{
+	static const struct {
+		const char *ident;
+		size_t n;
+	} rows[] = {
+		{"{%di:u32} {%di:u32}", 1},	       {"{%di:u32} {%di:s32}", 2},
+		{"{%di:b3@0/32} {%di:b3@0/32}", 1},    {"{%di:b3@0/32} {%di:b4@0/32}", 2},
+		{"{%di:b3@0/32} {%di:b3@1/32}", 2},    {"{%di:b3@0/32} {%di:b3@0/16}", 2},
+		{"{%di:b3@0/32} {+0(%di):b3@0/32}", 2}, {"{%di:b32@0/32} {%di:u32}", 2},
+	};
 	const char *path = build_compile("f", "-O1 -s -rdynamic", fixture);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		expect_value(path, rows[i].args, rows[i].value, rows[i].exit, &rows[i].fetch, rows[i].format);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		_cleanup_(probe_set_freep) struct probe_set *s = NULL;
+		_cleanup_(probe_plan_freep) struct probe_plan *p = NULL;
+		char text[128];
+
+		snprintf(text, sizeof(text), "[op f]\nsymbol = f\nident = %s\n", rows[i].ident);
+		s = plans_set(text, NULL);
+		p = plans_resolve(s, path);
+		cr_expect_eq(plans_site(p, WCBPF_SITE_ENTRY, 0)->wire.fetch_n, rows[i].n, "%s", rows[i].ident);
+	}
 }
 
 static void expect_refusal(const char *path, const char *args, const char *value, const char *why)
