@@ -112,6 +112,16 @@ static int nested_link(struct assemble *a, uint32_t op, const struct point *p, c
 	return client_id ? assemble_link_nested(a, op, client_id, time_ns) : 0;
 }
 
+/* A class, or all that begin so: "engine.stop*". */
+static bool class_meets(const struct strtab *strings, uint32_t class_id, uint32_t under_id)
+{
+	const char *under = strtab_str(strings, under_id);
+	size_t n = strlen(under);
+
+	return class_id == under_id ||
+	       (n && under[n - 1] == '*' && !strncmp(strtab_str(strings, class_id), under, n - 1));
+}
+
 /* Is the point meant inside that op? */
 static int under_ask(struct assemble *a, const struct point *p, uint32_t op, const struct hit_values *v, bool *ret)
 {
@@ -123,7 +133,7 @@ static int under_ask(struct assemble *a, const struct point *p, uint32_t op, con
 	if (assemble_text_intern(a, &p->p.under, v, &class_id) < 0)
 		return -ENOMEM;
 	op = told_of(a, op);
-	*ret = op && a->m->ops[op].class_id == class_id;
+	*ret = op && class_meets(a->m->strings, a->m->ops[op].class_id, class_id);
 	return 0;
 }
 

@@ -14,6 +14,9 @@ from test_ops import TOLERANCE_NS
 PHASES = ['exec.containerStart', 'exec.runtimeStart', 'exec.processRun']
 RUN = ['exec.initStart', 'exec.processSpawn', 'exec.workload', 'exec.processExit']
 EXIT = ['exec.reap', 'exec.stdioDrain']
+STOP = {'engine.stop', 'engine.stop.signal', 'engine.stop.func1', 'engine.stop.func2', 'engine.stop.Cache.Prune',
+        'engine.stop.Cache.Close', 'engine.stop.removeDaggerSession', 'engine.stop.stopRemoteCacheIntegration',
+        'engine.exit.metrics', 'engine.exit.telemetry', 'grpc.GracefulStop'}
 
 
 def recorded(live, argv, *options):
@@ -47,6 +50,8 @@ def compared(live, argv, name, size=('5', '3')):
     check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))
     outcomes = {op.outcome for op in traced.own_ops()}
     check(outcomes >= {'hit', 'executed', 'joined', 'do_not_cache', 'ok', 'error'}, 'outcomes: %s', outcomes)
+    classes = {op.cls for op in traced.own_ops()}
+    check(classes >= STOP, 'of the stop: %s', {c for c in classes if c.startswith('engine.')})
     named = {w.resource for w in traced.waits if w.reason == 'lock'}
     check(named >= {'core.lazyGroupOnce.mu', 'core.LazyState.LazyMu', 'dagql.sharedResult.leaseSyncMu',
                     'cachelock:cache-volume:0'}, 'locks: %s', named)

@@ -12,7 +12,7 @@
 #   - publishResult hangs below the call whose goroutine does it, not below the execution, which has ended by then
 #   - a failure is `error`, also one that came of a canceled context
 #   - the client of an operation is that of the query it is below; if that began before the recording, its session
-#   - the phases within the engine's stop are closures that nothing tells apart
+#   - a phase of the engine's stop has the name of the function that does it; of a closure that is "func1" and so on
 about = The Dagger engine: calls and executions, lazy values, publication, services, containers by phase, sessions, locks
 tried = a program of the same symbols and signatures (tests/lib/go/dagger), whole and stripped; not on the engine
 include = otel
@@ -327,4 +327,98 @@ symbol = github.com/dagger/dagger/engine/server.(*Server).Stop
 symbol = github.com/dagger/dagger/engine/server.(*Server).GracefulStop
 kind = internal
 class = engine.stop
+optional = yes
+
+# Nothing new is begun from here on. The stop itself says so again.
+[op stop.signal]
+symbol = github.com/dagger/dagger/engine/server.(*Server).BeginGracefulStop
+kind = internal
+class = engine.stop.signal
+optional = yes
+
+# Before it, clients that are connected are waited for, without a limit.
+[op stop.grpc]
+symbol = google.golang.org/grpc.(*Server).GracefulStop
+kind = internal
+class = grpc.GracefulStop
+optional = yes
+
+[op stop.http]
+symbol = net/http.(*Server).Shutdown
+kind = internal
+class = http.Shutdown
+optional = yes
+
+# Its closures, those that are goroutines of their own too; not what closures of it contain.
+[op stop.phase]
+symbol = github.com/dagger/dagger/engine/server.(*Server).Stop.func?
+symbol = github.com/dagger/dagger/engine/server.(*Server).Stop.func??
+symbol = github.com/dagger/dagger/engine/server.(*Server).GracefulStop.func?
+symbol = github.com/dagger/dagger/engine/server.(*Server).GracefulStop.func??
+kind = internal
+class = engine.stop.{$name}
+optional = yes
+
+# What is done in the stop, and at other times too.
+[op stop.step]
+symbol = github.com/dagger/dagger/engine/server.(*Server).removeDaggerSession
+symbol = github.com/dagger/dagger/engine/server.(*Server).stopRemoteCacheIntegration
+symbol = github.com/dagger/dagger/engine/engineutil.ShutdownGlobalNamespaceWorkerPool
+symbol = golang.org/x/sys/unix.Syncfs
+under = engine.stop*
+kind = internal
+class = engine.stop.{$name}
+optional = yes
+
+[op stop.prune]
+symbol = github.com/dagger/dagger/dagql.(*Cache).Prune
+under = engine.stop*
+kind = internal
+class = engine.stop.Cache.Prune
+optional = yes
+
+[op stop.persist]
+symbol = github.com/dagger/dagger/dagql.(*Cache).Close
+under = engine.stop*
+args = c ptr, ctx iface
+results = err error
+kind = internal
+class = engine.stop.Cache.Close
+outcome = error if err != nil, ok
+optional = yes
+
+[op stop.databases]
+symbol = go.etcd.io/bbolt.(*DB).Close
+under = engine.stop*
+results = err error
+kind = internal
+class = engine.stop.DB.Close
+outcome = error if err != nil, ok
+optional = yes
+
+# What is drained when the server has stopped.
+[op exit.events]
+symbol = main.(*engineEventExport).shutdownAtExit
+kind = internal
+class = engine.exit.events
+optional = yes
+
+[op exit.metrics]
+symbol = main.closeResourceMetrics
+kind = internal
+class = engine.exit.metrics
+optional = yes
+
+[op exit.telemetry]
+symbol = github.com/dagger/otel-go.Close
+kind = internal
+class = engine.exit.telemetry
+optional = yes
+
+[op exit.workloads]
+symbol = github.com/dagger/dagger/engine/telemetry.(*WorkloadExport).Shutdown
+results = err error
+kind = internal
+class = engine.exit.workloads
+outcome = error if err != nil, ok
 optional = yes

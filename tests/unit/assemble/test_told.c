@@ -7,7 +7,7 @@
 
 static struct rig rig;
 
-enum { QUERY = 1, CALL, EXEC, RUN, DIGEST, ERROR, STATE, PHASE, WAIT };
+enum { QUERY = 1, CALL, EXEC, RUN, DIGEST, ERROR, STATE, PHASE, WAIT, STEP, PART };
 
 static void start(void)
 {
@@ -28,6 +28,8 @@ static void start(void)
 	      .client = TEXT("{2}"), .nested = TEXT("{3}"), .meta = TEXT("{3}"));
 	POINT(&rig, PHASE, .kind = OP_SESSION_PHASE, .class = TEXT("phase"), .under = TEXT("query"),
 	      .inherits_client = true);
+	POINT(&rig, STEP, .kind = OP_INTERNAL, .class = TEXT("{0}"));
+	POINT(&rig, PART, .kind = OP_INTERNAL, .class = TEXT("{0}"), .under = TEXT("stop*"));
 	POINT(&rig, WAIT, .role = ASSEMBLE_ROLE_WAIT, .under = TEXT("query"), .resource = TEXT("attached"));
 }
 
@@ -141,6 +143,37 @@ Test(told, only_where_it_is_meant)
 	EXPECT_STR(op("phase", 1)->client_id, "client");
 	cr_assert_eq(rig.m->wait_n, 2);
 	cr_expect_eq(rig.m->waits[1].start_ns, 4000000);
+	cr_expect_eq(rig.m->integrity.unmatched_exits, 0);
+}
+
+/* "stop*": under that one and all that are called by it, but not under what is below those. */
+Test(told, under_any_class_that_begins_so)
+{
+	static const char *const under[] = { "gstop", "gstop.func1", "gsto", "gnonstop", "gstopped" };
+	static const bool meant[] = { true, true, false, false, true };
+
+	ENTER(&rig, MS(1), PART, FRAME(100, 32), "galone");
+	LEAVE(&rig, MS(2), PART, FRAME(100, 32));
+	for (unsigned i = 0; i < 5; i++) {
+		char part[] = "gpart0", inner[] = "ginner0";
+
+		part[5] = inner[6] = (char)('0' + i);
+		ENTER(&rig, MS(10 * i + 3), STEP, FRAME(100, 64), under[i]);
+		ENTER(&rig, MS(10 * i + 4), PART, FRAME(100, 128), part);
+		ENTER(&rig, MS(10 * i + 5), PART, FRAME(100, 192), inner);
+		LEAVE(&rig, MS(10 * i + 6), PART, FRAME(100, 192));
+		LEAVE(&rig, MS(10 * i + 7), PART, FRAME(100, 128));
+		LEAVE(&rig, MS(10 * i + 8), STEP, FRAME(100, 64));
+	}
+	rig_finish(&rig, MS(100));
+	cr_expect_eq(ops_of_class(&rig, "alone"), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		char part[] = "part0", inner[] = "inner0";
+
+		part[4] = inner[5] = (char)('0' + i);
+		cr_expect_eq(ops_of_class(&rig, part), meant[i] ? 1 : 0, "%s under %s", part, under[i]);
+		cr_expect_eq(ops_of_class(&rig, inner), 0, "%s under %s", inner, under[i]);
+	}
 	cr_expect_eq(rig.m->integrity.unmatched_exits, 0);
 }
 

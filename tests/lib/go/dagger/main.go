@@ -20,7 +20,9 @@ import (
 	"github.com/dagger/dagger/engine/engineutil"
 	"github.com/dagger/dagger/engine/server"
 	"github.com/dagger/dagger/engine/wcprof"
+	telemetry "github.com/dagger/otel-go"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
 )
 
 type types struct{}
@@ -178,6 +180,26 @@ func (e *engineProgram) run(r *round) {
 	e.server.Query(late, func(ctx context.Context) { e.call(ctx, r.module, e.simple) })
 }
 
+// As the engine's main does when it was told to stop.
+func (e *engineProgram) stop() {
+	ctx := wcprof.Detached()
+	e.cache.Prune(ctx, nil)
+	e.server.BeginGracefulStop()
+	_, op := wcprof.BeginOp(ctx, "internal", "grpc.GracefulStop", "", "")
+	new(grpc.Server).GracefulStop()
+	op.End("")
+	e.server.GracefulStop(ctx)
+	_, op = wcprof.BeginOp(ctx, "internal", "engine.exit.metrics", "", "")
+	closeResourceMetrics(ctx)
+	op.End("")
+	_, op = wcprof.BeginOp(ctx, "internal", "engine.exit.telemetry", "", "")
+	telemetry.Close()
+	op.End("")
+}
+
+//go:noinline
+func closeResourceMetrics(ctx context.Context) { ms(1) }
+
 func number(i, otherwise int) int {
 	if i < len(os.Args) {
 		if v, err := strconv.Atoi(os.Args[i]); err == nil {
@@ -188,8 +210,9 @@ func number(i, otherwise int) int {
 }
 
 func main() {
-	e := &engineProgram{server: &server.Server{}, cache: dagql.NewCache(), services: core.NewServices(),
-		sessions: number(1, 4), command: []string{"/bin/sleep", "0.02"}}
+	e := &engineProgram{cache: dagql.NewCache(), services: core.NewServices(), sessions: number(1, 4),
+		command: []string{"/bin/sleep", "0.02"}}
+	e.server = server.NewServer(e.cache)
 	e.client = &engineutil.Client{Serve: e.serveNested}
 	if len(os.Args) > 3 {
 		e.command = os.Args[3:]
@@ -200,6 +223,7 @@ func main() {
 	for n := 0; n < number(2, 3); n++ {
 		e.run(e.newRound(n))
 	}
+	e.stop()
 	ms(5)
 	if err := wcprof.Dump(); err != nil {
 		fmt.Fprintln(os.Stderr, "engine:", err)

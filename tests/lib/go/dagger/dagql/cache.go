@@ -265,3 +265,27 @@ func (c *Cache) syncResultSnapshotLeases(ctx context.Context, res *sharedResult)
 	time.Sleep(2 * time.Millisecond)
 	return nil
 }
+
+// Prune is a phase of the stop, and of nothing when it is done at another time.
+//
+//go:noinline
+func (c *Cache) Prune(ctx context.Context, policies []string) (int, error) {
+	var op *wcprof.Op
+	if wcprof.Current(ctx) != nil {
+		_, op = wcprof.BeginOp(ctx, "internal", "engine.stop.Cache.Prune", "", "")
+	}
+	time.Sleep(2 * time.Millisecond)
+	op.End("")
+	return len(policies), nil
+}
+
+// ErrUnclean is what Close finds.
+var ErrUnclean = errors.New("unclean")
+
+//go:noinline
+func (c *Cache) Close(ctx context.Context) error {
+	_, op := wcprof.BeginOp(ctx, "internal", "engine.stop.Cache.Close", "", "")
+	time.Sleep(3 * time.Millisecond)
+	op.EndErr(ErrUnclean)
+	return ErrUnclean
+}

@@ -34,7 +34,10 @@ type clientRuntime struct {
 
 var _ [0]struct{} = [unsafe.Offsetof(clientRecord{}.clientID) - 8]struct{}{}
 
-type Server struct{}
+type Server struct {
+	engineCache *dagql.Cache
+	session     *daggerSession
+}
 
 // Query is the stand-in's own: a client asks, and what answers runs in the query's context.
 func (srv *Server) Query(md *engine.ClientMetadata, answer func(ctx context.Context)) error {

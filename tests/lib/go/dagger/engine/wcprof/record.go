@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,6 +95,18 @@ func BeginOp(ctx context.Context, kind, class, ident, client string) (context.Co
 		op.parent = parent.id
 	}
 	return context.WithValue(ctx, opKey{}, op), op
+}
+
+// BeginClosure begins an op that is called by the last part of its caller's name, as the runtime knows it: "func1".
+//
+//go:noinline
+func BeginClosure(ctx context.Context, prefix string) (context.Context, *Op) {
+	ctx, op := BeginOp(ctx, "internal", "", "", "")
+	if pc, _, _, known := runtime.Caller(1); known && op != nil {
+		name := runtime.FuncForPC(pc).Name()
+		op.class = prefix + name[strings.LastIndexByte(name, '.')+1:]
+	}
+	return ctx, op
 }
 
 func (op *Op) SetIdent(ident string) {

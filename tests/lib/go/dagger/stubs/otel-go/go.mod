@@ -1,0 +1,3 @@
+module github.com/dagger/otel-go
+
+go 1.19
