@@ -166,6 +166,29 @@ class Docker:
         check(rc == 0 and out.startswith('sha256:'), 'build: %s %s %s', rc, out, err)
 
 
+def asked_at_once(path, request, n):
+    """n connections to dockerd's socket with the same request, sent when all are there. Their statuses."""
+    peers = []
+    for _ in range(n):
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(30)
+        s.connect(path)
+        peers.append(s)
+    for s in peers:
+        s.sendall(('GET %s HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n' % request).encode())
+    answers = []
+    for s in peers:
+        text = b''
+        while True:
+            part = s.recv(65536)
+            if not part:
+                break
+            text += part
+        s.close()
+        answers.append(int(text.split()[1]))
+    return answers
+
+
 def in_order(rec, parent, names):
     """The phases below it, which follow each other from its begin to its end."""
     ops = sorted((o for o in rec.ops.values() if o.parent == parent.id and o.cls.startswith('exec.')),
@@ -233,5 +256,32 @@ def test_dockerd_builds(live):
     rc, out, err = live.run([live.wcbpf, 'report', tracer.folder])
     check(rc == 0 and out, 'report: %s %s', rc, err)
     docker.build()
+    docker.daemon.terminate()
+    check(live.wait(docker.daemon, 20) == 0, 'dockerd: %s', docker.daemon.returncode)
+
+
+def test_dockerd_joins_a_flight(live):
+    """How much room each record of BuildKit's cache takes is found out once: who asks meanwhile joins."""
+    docker = Docker(live)
+    programs = tracer_programs()
+    tracer = live.attach_start('-p', str(docker.daemon.pid), '--probes', 'buildkit')
+    live.started(tracer)
+    rounds = []
+    for _ in range(3):
+        docker.build()
+        rounds.append(asked_at_once(docker.url[len('unix://'):], '/system/df', 12))
+    tracer.send_signal(signal.SIGINT)
+    rec = live.finish(tracer, programs, lossy=True)
+    unharmed(rec)
+    flights = {o.id: o for o in rec.ops.values() if o.cls == 'buildkit.flight'}
+    joins = [w for w in rec.waits if w.reason == 'singleflight']
+    live.figure('dockerd: %d flights, %d waits of who joined one, answers %s', len(flights), len(joins), rounds)
+    check(joins, 'of %d flights none was joined; answers %s', len(flights), rounds)
+    for w in joins:
+        target = flights.get(w.target)
+        check(target and target.start < w.end and w.start < target.end, 'a join of %s: %s', target, w)
+        check(w.goid != target.goid and abs(w.end - target.end) < 1e6 + live.slack_ns, '%s ends with %s', w, target)
+        begun = [x for x in rec.waits if x.target == w.target and x.reason == 'call_exec']
+        check(len(begun) == 1, 'the flight of %s was begun by %d', w, len(begun))
     docker.daemon.terminate()
     check(live.wait(docker.daemon, 20) == 0, 'dockerd: %s', docker.daemon.returncode)
