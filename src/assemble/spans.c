@@ -4,6 +4,9 @@
  * it. Many begin while an op is the innermost, most of them for parts of it: a
  * span is the op's only if it covers it, but for the little that lies before
  * its start and after its end. Of several the first, which encloses the others.
+ *
+ * What lies there is little code, but the CPU may be taken away in the middle of
+ * it, for longer than many a part of an op: so only the time that it ran counts.
  */
 #include "assemble/spans.h"
 
@@ -12,7 +15,7 @@
 
 #include "util/vec.h"
 
-/* Of an op outside its span: so long, or a tenth. */
+/* Of an op outside its span, while it ran: so long, or a tenth. */
 #define OUTSIDE_NS_MAX 200000ll
 
 struct span {
@@ -92,21 +95,68 @@ int assemble_span_end(struct assemble *a, const struct span_ids *ids, uint64_t t
 	return 0;
 }
 
-static bool covers(const struct span *s, const struct model_op *o, int64_t end_ns)
+/* When an op was ready and did not run: its waits of that kind, chained. */
+struct unready {
+	uint32_t *first; /* by op: wait index, 0: none */
+	uint32_t *next;	 /* by wait */
+};
+
+static void unready_done(struct unready *u)
 {
+	free(u->first);
+	free(u->next);
+}
+
+static int unready_init(struct unready *u, const struct model *m)
+{
+	u->first = calloc(m->op_n, sizeof(*u->first));
+	u->next = calloc(m->wait_n, sizeof(*u->next));
+	if (!u->first || !u->next)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (m->rows[w->row].reason != REASON_CPU)
+			continue;
+		u->next[i] = u->first[w->op];
+		u->first[w->op] = (uint32_t)i;
+	}
+	return 0;
+}
+
+/* How long the op ran between the two. */
+static int64_t ran_ns(const struct unready *u, const struct model *m, uint32_t op, int64_t from_ns, int64_t to_ns)
+{
+	int64_t ran = to_ns > from_ns ? to_ns - from_ns : 0;
+
+	for (uint32_t i = u->first[op]; i && ran; i = u->next[i]) {
+		const struct model_wait *w = &m->waits[i];
+		int64_t start_ns = w->start_ns > from_ns ? w->start_ns : from_ns;
+		int64_t end_ns = w->end_ns < to_ns ? w->end_ns : to_ns;
+
+		if (end_ns > start_ns)
+			ran -= end_ns - start_ns < ran ? end_ns - start_ns : ran;
+	}
+	return ran;
+}
+
+static bool covers(const struct span *s, const struct model *m, const struct unready *u, int64_t end_ns)
+{
+	const struct model_op *o = &m->ops[s->op];
 	int64_t length_ns = o->end_ns - o->start_ns, span_end_ns = s->end_ns < 0 ? end_ns : s->end_ns;
-	int64_t outside_ns = s->start_ns - o->start_ns;
+	int64_t outside_ns;
 
 	/* One that goes on after its op is of more than that. */
 	if (span_end_ns > o->end_ns + OUTSIDE_NS_MAX)
 		return s->end_ns < 0 && o->open;
-	outside_ns += span_end_ns < o->end_ns ? o->end_ns - span_end_ns : 0;
+	outside_ns = ran_ns(u, m, s->op, o->start_ns, s->start_ns) + ran_ns(u, m, s->op, span_end_ns, o->end_ns);
 	return outside_ns <= OUTSIDE_NS_MAX || outside_ns <= length_ns / 10;
 }
 
 int assemble_spans_finish(struct assemble *a, uint64_t end_ns, bool over)
 {
 	struct model *m = a->m;
+	_cleanup_(unready_done) struct unready unready = {0};
 	_cleanup_(freep) uint8_t *taken = NULL;
 	int64_t end = assemble_relative(a, end_ns);
 	uint32_t index;
@@ -115,12 +165,12 @@ int assemble_spans_finish(struct assemble *a, uint64_t end_ns, bool over)
 	if (!a->spans)
 		return 0;
 	taken = calloc(m->op_n, sizeof(*taken));
-	if (!taken)
+	if (!taken || unready_init(&unready, m) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < a->spans->n; i++) {
 		const struct span *s = &a->spans->items[i];
 
-		if ((!over && m->ops[s->op].open) || taken[s->op] || !covers(s, &m->ops[s->op], end))
+		if ((!over && m->ops[s->op].open) || taken[s->op] || !covers(s, m, &unready, end))
 			continue;
 		r = model_span_add(m, &index);
 		if (r == -ENOSPC)

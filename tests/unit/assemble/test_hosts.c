@@ -218,6 +218,42 @@ Test(hosts, the_span_of_an_op_is_the_one_that_covers_it)
 	cr_expect_eq(memcmp(rig.m->spans[1].span, "\x11\x11\x11\x11\x11\x11\x11\x11", 8), 0);
 }
 
+/* Others have the CPU for 3 ms after the op's begin and for 4 before its end; and in one where it did something else. */
+Test(hosts, what_others_did_on_the_cpu_is_nothing_outside_a_span)
+{
+	static const struct {
+		int64_t off_us[2][2], span_us[2];
+		bool owned;
+	} cases[] = {
+		{ { { 20, 3020 }, { 15950, 19950 } }, { 3050, 15940 }, true },
+		{ { { 20, 3020 }, { 15950, 19950 } }, { 3050, 11000 }, false }, /* it ran before that */
+		{ { { 20, 1000 }, { 15950, 19950 } }, { 3050, 15940 }, false },
+		{ { { 4000, 7000 }, { 8000, 12000 } }, { 3050, 15940 }, false }, /* within the span */
+	};
+
+	for (int64_t i = 0; i < 4; i++) {
+		int64_t at = 10000 + 30000 * i;
+		char id[] = "b1111111111111110";
+
+		id[16] = (char)('1' + i);
+		ENTER(&rig, US(at), CALL, FRAME(100, 64));
+		for (int k = 0; k < 2; k++)
+			RIG_INTERVAL(&rig, US(at + cases[i].off_us[k][0]), US(at + cases[i].off_us[k][0]),
+				     US(at + cases[i].off_us[k][1]), .seq = (uint32_t)(2 * i + k + 1),
+				     .flags = WCBPF_IV_PREEMPTED, .state = 0, .syscall = -1);
+		span(at + cases[i].span_us[0], at + cases[i].span_us[1], id);
+		LEAVE(&rig, US(at + 20000), CALL, FRAME(100, 64));
+	}
+	rig_finish(&rig, MS(200));
+	for (unsigned i = 0, n = 1; i < 4; i++) {
+		if (!cases[i].owned)
+			continue;
+		cr_assert_lt(n, rig.m->span_n, "case %u", i);
+		cr_expect_eq(rig.m->spans[n++].op, op_of_class(&rig, "call", i + 1), "case %u", i);
+		cr_expect_eq(rig.m->span_n, n);
+	}
+}
+
 Test(hosts, an_open_op_and_its_open_span)
 {
 	ENTER(&rig, US(10000), CALL, FRAME(100, 64));
