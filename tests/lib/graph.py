@@ -71,6 +71,10 @@ class Graph:
             elif e['e'] == 'link':
                 self.links.append(Op(kind=e['lk'], op=e.get('p', 0), to=e.get('t', 0), cls='', client='',
                                      ident=self.strings[e.get('i', 0)]))
+        self.off_cpu = {}       # by thread or goroutine: when it was ready, and did not run
+        for w in self.waits:
+            if w.reason == 'cpu':
+                self.off_cpu.setdefault(w.strand, []).append((w.start, w.end))
         for op in self.ops.values():
             op.machine = machine(op)
         for op in self.ops.values():
@@ -113,6 +117,11 @@ class Graph:
             op.path = self._path(op)
         return self
 
+    def ran_ns(self, op, start, end):
+        """How long what does the op was not kept from running between the two."""
+        strand = (op.raw.get('pid'), op.raw.get('goid') or -op.raw.get('tid', 0))
+        return end - start - sum(max(0, min(b, end) - max(a, start)) for a, b in self.off_cpu.get(strand, []))
+
     def own_ops(self):
         return [op for op in self.ops.values() if not op.machine]
 
@@ -123,7 +132,8 @@ def parent_text(graph, op):
 
 
 class Comparison:
-    """differences: all of them, in words. start_errors, end_errors (of ops), wait_errors: ns, tracer's less program's"""
+    """differences: all of them, in words. start_errors, end_errors (of ops), wait_errors: ns, tracer's less program's.
+    start_apart, end_apart: how far they are apart, ns, less what kept the thread from running between the two clocks"""
 
     def __init__(self, truth, traced, tolerance_ns, resources=(), reasons=frozenset(), loaded=False):
         """resources: names of locks that the program has beside those in its record. reasons: of waits for named
@@ -134,6 +144,7 @@ class Comparison:
         self.resources = set(resources) | {w.resource for w in truth.waits if not w.target and w.resource}
         self.reasons = {'lock'} | set(reasons)
         self.differences, self.start_errors, self.end_errors, self.wait_errors = [], [], [], []
+        self.start_apart, self.end_apart = [], []
         self.op_n = self.wait_n = self.link_n = 0
 
     def wrong(self, text, *args):
@@ -206,6 +217,8 @@ class Comparison:
         if want.open != got.open:
             self.wrong('%s is %s, traced %s', want, *('open' if x.open else 'ended' for x in (want, got)))
         self._times('op %s' % want, want, got, self.start_errors, self.end_errors)
+        for a, b, apart in ((want.start, got.start, self.start_apart), (want.end, got.end, self.end_apart)):
+            apart.append(self.traced.ran_ns(got, min(a, b), max(a, b)))
 
     def _times(self, what, want, got, starts, ends):
         starts.append(got.start - want.start)
@@ -330,9 +343,12 @@ def percentile(values, p):
 
 
 def figure(c):
-    """One line of what was compared and how far the times differ."""
+    """One line of what was compared and how far the times differ: in all, and by what isn't others' turn on the CPU."""
     parts = ['%d ops, %d waits, %d links' % (c.op_n, c.wait_n, c.link_n)]
-    for what, values in (('starts', c.start_errors), ('ends', c.end_errors), ('waits', c.wait_errors)):
+    for what, values, apart in (('starts', c.start_errors, c.start_apart), ('ends', c.end_errors, c.end_apart),
+                                ('waits', c.wait_errors, ())):
         parts.append('%s p50 %.1f us p99 %.1f us' % (what, percentile(values, 50) / 1000,
                                                      percentile(values, 99) / 1000))
+        if apart:
+            parts[-1] += ' (running %.1f us)' % (percentile(apart, 99) / 1000)
     return ', '.join(parts)

@@ -11,6 +11,8 @@ from live import check
 from test_go import FIRST, newer_program, program
 from test_ops import TOLERANCE_NS
 
+# Between the program's clock and the tracer's others may have the CPU, as both know; all else counts.
+ACCURACY_NS = 100000
 PHASES = ['exec.containerStart', 'exec.runtimeStart', 'exec.processRun']
 RUN = ['exec.initStart', 'exec.processSpawn', 'exec.workload', 'exec.processExit']
 EXIT = ['exec.reap', 'exec.stdioDrain']
@@ -48,6 +50,9 @@ def compared(live, argv, name, size=('5', '3')):
     c = graph.Comparison(truth, traced, TOLERANCE_NS * busy, reasons=('io',), loaded=busy > 2).run()
     live.figure('%s: %s', name, graph.figure(c))
     check(not c.differences, '%d differences: %s', len(c.differences), '; '.join(c.differences[:12]))
+    for what, apart in (('starts', c.start_apart), ('ends', c.end_apart)):
+        off = graph.percentile(apart, 99)
+        check(off < ACCURACY_NS * busy, '%s are %.1f us off at p99, of what it ran', what, off / 1000)
     outcomes = {op.outcome for op in traced.own_ops()}
     check(outcomes >= {'hit', 'executed', 'joined', 'do_not_cache', 'ok', 'error'}, 'outcomes: %s', outcomes)
     classes = {op.cls for op in traced.own_ops()}
@@ -57,9 +62,7 @@ def compared(live, argv, name, size=('5', '3')):
                     'cachelock:cache-volume:0'}, 'locks: %s', named)
     a, b = spans(own, truth.ops), spans(dump, traced.ops)
     missing = a.keys() - b.keys()
-    # An op owns a span that covers it but for a little: on a busy machine there may be more between the two's begins.
-    check(len(a) > 4 and len(missing) <= (len(a) // 2 if busy > 1 else 0), '%d of %d spans are missing', len(missing),
-          len(a))
+    check(len(a) > 4 and not missing, '%d of %d spans are missing: %s', len(missing), len(a), sorted(missing)[:3])
     check(all(a.get(k) == v for k, v in b.items()), 'spans that the program knows otherwise: %s', b.items() - a.items())
     return rec, traced
 

@@ -49,8 +49,8 @@ def dump(ops, waits, extra=(), links=((6, '77:100'),), dropped=0, open_ids=(), o
             event(e='op', id=number, k=kind, c=sid(cls), i=sid(ident), cl=sid(client), p=parent, o=outcome,
                   s=start * MS + off_us * US, d=end * MS + off_us * US, **strand)
     for wait in list(waits) + list(extra):
-        op, target, resource, reason, start, end = wait
-        strand = dict(pid=55, tid=1000 + op, blocked_ns=int((end - start) * MS)) if wcbpf else {}
+        op, target, resource, reason, start, end, *thread_of = wait
+        strand = dict(pid=55, tid=1000 + (thread_of or [op])[0], blocked_ns=int((end - start) * MS)) if wcbpf else {}
         if wait in wakers:
             strand['waker_op'] = wakers[wait]
         event(e='wait', p=op, t=target, i=sid(resource), rs=reason, s=int(start * MS) + off_us * US,
@@ -154,6 +154,17 @@ def test_equal_graphs_are_equal(live):
     check(not compared(live, ops=ops, truth_ops=ops, waits=WAITS[:-1], loaded=True).differences,
           'a lock that never blocked')
     check(graph.percentile(compared(live, ops=ops, truth_ops=ops, off_us=50).start_errors, 50) == 50 * US, 'figures')
+
+
+def test_others_turn_on_the_cpu_is_known(live):
+    """Of 50 us between the clocks the thread of one op was kept from running for 30, another one's for more."""
+    ops = [op for op in OPS if op[0] != 8]
+    c = compared(live, ops=ops, truth_ops=ops, off_us=50,
+                 extra=[(2, 0, '', 'cpu', 49.97, 50, 9), (3, 0, '', 'cpu', 28.9, 29.5, 5), (4, 0, '', 'sleep', 29.9, 30)])
+    check(not c.differences, 'equal, but: %s', c.differences)
+    check(sorted(c.start_apart) == [20 * US] + [50 * US] * 7, 'starts: %s', c.start_apart)
+    check(sorted(c.end_apart) == [0] + [50 * US] * 7, 'ends: %s', c.end_apart)
+    check(sorted(c.end_errors) == [50 * US] * 8, 'all told: %s', c.end_errors)
 
 
 def test_each_fault_is_named(live):

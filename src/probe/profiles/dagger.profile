@@ -8,7 +8,7 @@
 #
 # It was tried on a program with the same symbols, signatures and layouts (tests/lib/go/dagger), which records itself,
 # not on the engine. What differs from wcprof's record, by what can be seen from outside:
-#   - an execution begins when its goroutine runs, not when that is made
+#   - an execution begins when its goroutine runs, not when that is made, and ends with it, when who waits was woken
 #   - publishResult hangs below the call whose goroutine does it, not below the execution, which has ended by then
 #   - a failure is `error`, also one that came of a canceled context
 #   - the client of an operation is that of the query it is below; if that began before the recording, its session

@@ -224,13 +224,11 @@ type Container struct{ Caches []string }
 //go:noinline
 func lockMountedCaches(ctx context.Context, mounts []string) (func(), error) {
 	for _, key := range mounts {
-		if engineLocker.IsFree(key) {
-			engineLocker.Lock(key)
-			continue
-		}
 		start := wcprof.Now()
 		engineLocker.Lock(key)
-		wcprof.Waited(ctx, "lock", nil, "cachelock:"+key, start)
+		if engineLocker.Waited(key) {
+			wcprof.Waited(ctx, "lock", nil, "cachelock:"+key, start)
+		}
 	}
 	return func() {
 		for _, key := range mounts {

@@ -88,14 +88,15 @@ func (c *Cache) getOrInitCallInner(ctx context.Context, sessionID string, resolv
 	oc.request = req
 	c.ongoingCalls[keys] = oc
 	go func() {
-		defer close(oc.waitCh)
+		var err error
 		execCtx, op := wcprof.BeginOp(oc.sharedWorkCtx, "call_exec", profCallClass(oc.request.ResultCall),
 			oc.callConcurrencyKeys.callKey, profClientID(oc.sharedWorkCtx))
 		oc.op = op
+		defer func() { op.EndErr(err) }() // at the goroutine's very end, as a tracer sees it
+		defer close(oc.waitCh)
 		val, err := fn(execCtx)
 		oc.err = err
 		oc.val = val
-		op.EndErr(err)
 		c.callsMu.Lock()
 		noWaiters := oc.waiters == 0
 		c.callsMu.Unlock()

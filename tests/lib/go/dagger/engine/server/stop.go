@@ -39,9 +39,9 @@ func (srv *Server) GracefulStop(ctx context.Context) error {
 	})
 	closed := make(chan struct{})
 	go func() {
-		defer close(closed)
 		ctx, op := wcprof.BeginClosure(ctx, "engine.stop.")
 		defer op.End("")
+		defer close(closed)
 		srv.shutdown(ctx)
 	}()
 	<-closed

@@ -71,6 +71,13 @@ func Start(path string) {
 	rec.path = path
 	rec.ops = make([]Op, opsMax)
 	rec.waits = make([]wait, waitsMax)
+	// All of it is there before it is needed: a fault of a huge page would take longer than what is measured.
+	for i := range rec.ops {
+		rec.ops[i].id = 1
+	}
+	for i := range rec.waits {
+		rec.waits[i].end = 1
+	}
 }
 
 func Clock() (realtime, monotonic int64) { return rec.epoch, rec.begin }
@@ -90,11 +97,13 @@ func BeginOp(ctx context.Context, kind, class, ident, client string) (context.Co
 	}
 	id := atomic.AddUint32(&rec.opN, 1)
 	op := &rec.ops[id]
-	*op = Op{id: id, kind: kind, class: class, ident: ident, client: client, start: Now()}
+	*op = Op{id: id, kind: kind, class: class, ident: ident, client: client}
 	if parent := Current(ctx); parent != nil {
 		op.parent = parent.id
 	}
-	return context.WithValue(ctx, opKey{}, op), op
+	ctx = context.WithValue(ctx, opKey{}, op)
+	op.start = Now() // last, for what the recorder itself takes is no part of it
+	return ctx, op
 }
 
 // BeginClosure begins an op that is called by the last part of its caller's name, as the runtime knows it: "func1".
@@ -124,8 +133,9 @@ func (op *Op) Client() string {
 
 func (op *Op) End(outcome string) {
 	if op != nil {
+		now := Now()
 		op.outcome = outcome
-		atomic.StoreInt64(&op.end, Now())
+		atomic.StoreInt64(&op.end, now)
 	}
 }
 

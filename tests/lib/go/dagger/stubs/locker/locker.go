@@ -5,33 +5,39 @@ package locker
 
 import "sync"
 
-type Locker struct {
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex
+type lock struct {
+	mu     sync.Mutex
+	waited bool // who has it had to wait for it
 }
 
-func New() *Locker { return &Locker{locks: map[string]*sync.Mutex{}} }
+type Locker struct {
+	mu    sync.Mutex
+	locks map[string]*lock
+}
 
-func (l *Locker) find(name string) *sync.Mutex {
+func New() *Locker { return &Locker{locks: map[string]*lock{}} }
+
+func (l *Locker) find(name string) *lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.locks[name] == nil {
-		l.locks[name] = new(sync.Mutex)
+		l.locks[name] = new(lock)
 	}
 	return l.locks[name]
 }
 
 //go:noinline
-func (l *Locker) Lock(name string) { l.find(name).Lock() }
-
-func (l *Locker) Unlock(name string) { l.find(name).Unlock() }
-
-// IsFree is the test's own: would Lock wait now?
-func (l *Locker) IsFree(name string) bool {
+func (l *Locker) Lock(name string) {
 	m := l.find(name)
-	if !m.TryLock() {
-		return false
+	if m.mu.TryLock() {
+		m.waited = false
+		return
 	}
-	m.Unlock()
-	return true
+	m.mu.Lock()
+	m.waited = true
 }
+
+func (l *Locker) Unlock(name string) { l.find(name).mu.Unlock() }
+
+// Waited is the test's own, for who has the lock: did it wait for it?
+func (l *Locker) Waited(name string) bool { return l.find(name).waited }
