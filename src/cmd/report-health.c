@@ -135,6 +135,9 @@ static void replay_print(const struct page *p)
 	if (f->unplaced_ns)
 		fprintf(p->f, "\n    %s of the threads neither on a CPU nor in a wait that was recorded: unplaced",
 			page_time(f->unplaced_ns).text);
+	if (f->broken_n)
+		fprintf(p->f, "\n    waits for each other: %s, of %s: they go on without whom they were for",
+			wording_count(f->broken_n).text, page_time(f->broken_ns).text);
 	for (unsigned bit = 0; bit < 32; bit++) {
 		if (f->missing >> bit & 1)
 			fprintf(p->f, "\n    %s", replay_missing_text((enum replay_missing)(1u << bit)));
@@ -216,6 +219,8 @@ void report_health_json(const struct report *r, struct json *j)
 	json_kv_int(j, "makespan_ns", r->replay_facts.makespan_ns);
 	json_kv_uint(j, "path_sum_ns", path_ns(r));
 	json_kv_uint(j, "unplaced_ns", r->replay_facts.unplaced_ns);
+	json_kv_uint(j, "contradictory_waits", r->replay_facts.broken_n);
+	json_kv_uint(j, "contradictory_waits_ns", r->replay_facts.broken_ns);
 	json_kv_int(j, "e1_baseline_ns", r->replay_facts.e1_ns);
 	json_kv_int(j, "e2_baseline_ns", r->replay_facts.e2_ns);
 	json_kv_int(j, "wcprof_baseline_ns", r->replay_facts.wcprof_ns);

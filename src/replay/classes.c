@@ -72,6 +72,17 @@ static int class_index(struct builder *b, const struct replay_class *c, uint32_t
 	return 0;
 }
 
+/*
+ * Of a share that n samples gave; variances add up. With one more that met it and one more that did not: few that all
+ * agree prove little.
+ */
+static double share_variance(double share, double n)
+{
+	double s = (share * n + 1) / (n + 2);
+
+	return s * (1 - s) / (n + 2);
+}
+
 /* A tag's share in a class. */
 static int member_add(struct builder *b, uint32_t class, uint32_t tag, float share)
 {
@@ -86,9 +97,9 @@ static int member_add(struct builder *b, uint32_t class, uint32_t tag, float sha
 		e->c.delay_ns += ns;
 		e->c.count += t->count;
 	} else {
-		/* Of n samples a share s has a standard error of sqrt(s (1 - s) / n); variances add up. */
 		e->c.cpu_ns += ns;
-		e->sd_ns += (double)t->ns * (double)t->ns * (double)share * (1 - (double)share) / (double)(t->samples + 1);
+		if (e->c.kind == REPLAY_CLASS_FUNCTION)
+			e->sd_ns += (double)t->ns * (double)t->ns * share_variance((double)share, (double)t->samples);
 	}
 	return 0;
 }

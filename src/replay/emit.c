@@ -505,14 +505,20 @@ static int item_emit(struct emitter *e, const struct item *x, uint32_t wait, int
 }
 
 /*
- * An item within a wait: its thread did that in between, looking, or a clock is off. It goes to the nearer end. What ends
- * at the moment of a wait that took no time has waited before.
+ * An item within a wait: its thread did that in between, looking, before what it waited for came. A guess goes to the
+ * nearer end. What ends at the moment of a wait that took no time has waited before.
  */
-static bool is_before(const struct item *x, int64_t start_ns, int64_t end_ns)
+static bool is_before(const struct emitter *e, const struct item *x, uint32_t wait, int64_t start_ns)
 {
-	if (start_ns == end_ns && x->at_ns == start_ns && x->order == ITEM_AT_END)
+	const struct model_wait *w = &e->d->m->waits[wait];
+
+	if (start_ns == w->end_ns && x->at_ns == start_ns && x->order == ITEM_AT_END)
 		return false;
-	return x->at_ns <= start_ns || (x->at_ns < end_ns && x->at_ns - start_ns < end_ns - x->at_ns);
+	if (x->at_ns <= start_ns)
+		return true;
+	if (is_guess(e, x, wait))
+		return x->at_ns < w->end_ns && x->at_ns - start_ns < w->end_ns - x->at_ns;
+	return x->at_ns < wait_wake_ns(w);
 }
 
 /* With what is known of it. */
@@ -541,7 +547,7 @@ static int strand_follow(struct emitter *e)
 		waits_prefetch(d, i, d->wait_first[e->s + 1]);
 		if (d->use[wait] == USE_SKIP || d->use[wait] == USE_OPEN)
 			continue;
-		while (item < item_end_at && is_before(&d->items[item], start_ns, w->end_ns) && err == 0)
+		while (item < item_end_at && is_before(e, &d->items[item], wait, start_ns) && err == 0)
 			err = item_emit(e, &d->items[item++], wait, start_ns);
 		if (d->use[wait] == USE_MERGED) {
 			merged_ns = start_ns;

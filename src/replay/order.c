@@ -4,13 +4,11 @@
  * it gets, then whoever it has made go on. No recursion and no sorting: each
  * point is passed once, each token once.
  *
- * If all that are left wait for each other, the recording contradicts itself: a
- * clock that is off, a lost event, a damaged dump. Then the strand that has
- * waited longest here loses its dependency, and its wait keeps its length.
- *
- * Before that, what was given up needs nobody. But it goes on without whom it
- * waited for only where he can't come before it has: others that it holds up may
- * come in time when something takes less.
+ * If all that are left wait for each other, there is a circle of them. One in it
+ * loses its dependency, and its wait keeps its length; nobody outside does, who
+ * is held up and will go on. First one that was given up, which needs nobody.
+ * Else the recording contradicts itself, a clock that is off, a lost event, a
+ * damaged dump: whose wait was over first got on without the others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +27,6 @@ struct orderer {
 	uint8_t *parked;
 	uint32_t *ready, *queue; /* a stack; those parked, oldest first, also ones that went on since */
 	size_t ready_n, queue_n, queue_cap, queue_at;
-	uint32_t *given_up; /* those that were parked at a wait which was given up */
-	size_t given_up_n, given_up_cap, given_up_at;
 	/* Who signals what; made when it is first needed. signal_first: by token, token_n + 1. */
 	size_t *signal_first;
 	struct signaller *signals;
@@ -55,7 +51,6 @@ static void orderer_done(struct orderer *o)
 	free(o->parked);
 	free(o->ready);
 	free(o->queue);
-	free(o->given_up);
 	free(o->signal_first);
 	free(o->signals);
 	free(o->seen);
@@ -83,16 +78,9 @@ static int orderer_init(struct orderer *o, struct draft *d)
 
 static int park(struct orderer *o, uint32_t s, uint32_t token)
 {
-	const struct replay *r = o->d->r;
-
 	if (VEC_RESERVE(o->queue, o->queue_cap, o->queue_n + 1) < 0)
 		return -ENOMEM;
 	o->queue[o->queue_n++] = s;
-	if (o->at[s] < r->strands[s].n && r->points.what[r->strands[s].first + o->at[s]] == POINT_EITHER) {
-		if (VEC_RESERVE(o->given_up, o->given_up_cap, o->given_up_n + 1) < 0)
-			return -ENOMEM;
-		o->given_up[o->given_up_n++] = s;
-	}
 	o->next[s] = o->waiting[token];
 	o->waiting[token] = s;
 	o->parked[s] = 1;
@@ -159,6 +147,33 @@ static bool is_unstarted(const struct orderer *o, uint32_t s)
 	return !o->at[s] && token != NONE && o->left[token];
 }
 
+static bool is_given_up(const struct orderer *o, uint32_t s)
+{
+	const struct replay *r = o->d->r;
+
+	return !is_unstarted(o, s) && r->points.what[r->strands[s].first + o->at[s]] == POINT_EITHER;
+}
+
+/* The wait of the dump that a strand is parked at, or NULL: at its begin, or at an end that is only taken to be needed. */
+static const struct model_wait *wait_of(const struct orderer *o, uint32_t s)
+{
+	const struct replay *r = o->d->r;
+	uint32_t wait = is_unstarted(o, s) ? 0 : r->points.ref[r->strands[s].first + o->at[s]];
+
+	return wait ? &o->d->m->waits[wait] : NULL;
+}
+
+/* What the recording says of how long: of a strand that did not begin how long it was not there. */
+static int64_t parked_ns(const struct orderer *o, uint32_t s)
+{
+	const struct model_wait *w = wait_of(o, s);
+	const struct replay *r = o->d->r;
+
+	if (w)
+		return wait_wake_ns(w) - w->start_ns;
+	return is_unstarted(o, s) ? o->d->m->threads[r->strands[s].thread].begin_ns - r->facts.begin_ns : 0;
+}
+
 /* What a strand is parked at waits for nobody any more. One that a wait of the dump stands behind keeps its length. */
 static void point_free(struct orderer *o, uint32_t s)
 {
@@ -189,7 +204,10 @@ static void dependency_drop(struct orderer *o, uint32_t s)
 	uint32_t token = is_unstarted(o, s) ? x->token : r->points.object[x->first + o->at[s]];
 
 	for (uint32_t k = o->waiting[token]; k != NONE; k = o->next[k]) {
-		r->broken_n += r->points.what[r->strands[k].first + o->at[k]] != POINT_EITHER;
+		if (!is_given_up(o, k)) {
+			r->facts.broken_n++;
+			r->facts.broken_ns += (uint64_t)parked_ns(o, k);
+		}
 		if (is_unstarted(o, k))
 			r->strands[k].token = NONE;
 		else
@@ -251,74 +269,61 @@ static uint32_t awaited(const struct orderer *o, uint32_t s)
 	return NONE;
 }
 
-static bool is_given_up(const struct orderer *o, uint32_t s)
+/* Of two in a circle the one that should go on without whom it waits for. */
+static bool goes_before(const struct orderer *o, uint32_t s, uint32_t other)
 {
+	const struct model_wait *w = wait_of(o, s), *v = wait_of(o, other);
+	bool given_up = is_given_up(o, s), guess = !w && !is_unstarted(o, s);
 	const struct replay *r = o->d->r;
+	int64_t at_ns, other_ns;
 
-	return o->parked[s] && !is_unstarted(o, s) && r->points.what[r->strands[s].first + o->at[s]] == POINT_EITHER;
+	if (given_up != is_given_up(o, other))
+		return given_up;
+	if (guess != (!v && !is_unstarted(o, other)))
+		return guess;
+	at_ns = w ? wait_wake_ns(w) : o->d->m->threads[r->strands[s].thread].begin_ns;
+	other_ns = v ? wait_wake_ns(v) : o->d->m->threads[r->strands[other].thread].begin_ns;
+	return at_ns < other_ns;
 }
 
 /*
- * Everybody waits for somebody, so from anyone the way leads into a circle. One in it that was given up; NONE: there is
- * none, or it would take too long to find. Of two that wait for each other either could go on; none knows which should.
+ * Everybody waits for somebody, so from anyone the way leads into a circle, or to one whom nobody will ever wake. Who of
+ * them is to go on; if it would take too long to find, who was asked about.
  */
-static uint32_t circle_given_up(struct orderer *o, uint32_t from)
+static uint32_t circle_pick(struct orderer *o, uint32_t from)
 {
-	uint32_t s = from;
+	uint32_t s = from, best;
 
 	o->walk_n++;
-	for (; s != NONE && o->parked[s] && o->seen[s] != o->walk_n; s = awaited(o, s)) {
+	while (o->seen[s] != o->walk_n) {
+		uint32_t to = awaited(o, s);
+
 		if (!o->steps_left)
-			return NONE;
+			return from;
 		o->steps_left--;
 		o->seen[s] = o->walk_n;
-	}
-	if (s == NONE || !o->parked[s])
-		return NONE;
-	from = s;
-	do {
-		if (is_given_up(o, s))
+		if (to == NONE)
 			return s;
-		s = awaited(o, s);
-	} while (s != from);
-	return NONE;
+		s = to;
+	}
+	from = best = s;
+	while ((s = awaited(o, s)) != from)
+		best = goes_before(o, s, best) ? s : best;
+	return best;
 }
 
-/* Where nobody gets on one that was given up goes on without, before any other has to. *ret: did one? 0, -ENOMEM. */
-static int given_up_free(struct orderer *o, bool *ret)
+/* Where nobody gets on, one does. *ret: did one? 0, -ENOMEM. */
+static int circle_break(struct orderer *o, bool *ret)
 {
 	*ret = false;
-	while (o->given_up_at < o->given_up_n) {
-		uint32_t s = o->given_up[o->given_up_at], in_circle;
-
-		if (!is_given_up(o, s)) {
-			o->given_up_at++;
-			continue;
-		}
-		if (!o->signal_first && signals_list(o) < 0)
-			return -ENOMEM;
-		in_circle = circle_given_up(o, s);
-		dependency_drop(o, in_circle != NONE ? in_circle : s);
-		*ret = true;
+	while (o->queue_at < o->queue_n && !o->parked[o->queue[o->queue_at]])
+		o->queue_at++;
+	if (o->queue_at == o->queue_n)
 		return 0;
-	}
-	return 0;
-}
-
-static int oldest_free(struct orderer *o, bool *ret)
-{
-	int e = given_up_free(o, ret);
-
-	if (e < 0 || *ret)
-		return e;
-	while (o->queue_at < o->queue_n && !*ret) {
-		uint32_t s = o->queue[o->queue_at++];
-
-		if (!o->parked[s])
-			continue;
-		dependency_drop(o, s);
-		*ret = true;
-	}
+	if (!o->signal_first && signals_list(o) < 0)
+		return -ENOMEM;
+	dependency_drop(o, circle_pick(o, o->queue[o->queue_at]));
+	*ret = true;
 	return 0;
 }
 
@@ -460,7 +465,7 @@ int draft_order(struct draft *d)
 			if (strand_go(&o, o.ready[--o.ready_n]) < 0)
 				return -ENOMEM;
 		}
-		if (oldest_free(&o, &freed) < 0)
+		if (circle_break(&o, &freed) < 0)
 			return -ENOMEM;
 	} while (freed);
 	return slots_assign(r);

@@ -186,7 +186,6 @@ struct replay {
 	uint32_t *strand_of_op;	    /* by op, of dumps without threads; else NULL */
 	struct wcprof *wcprof; /* NULL: no ops */
 	bool unseen_locks;	    /* of some lock it is not known when it was held */
-	uint64_t broken_n;	    /* waits whose end could not be told for want of a consistent order */
 };
 
 /* The long time that a point is, if it is one of that sort; NULL. */

@@ -59,6 +59,7 @@ struct replay_facts {
 	uint64_t forced_n;	  /* waits that nothing ended in the unchanged simulation */
 	uint64_t spurious_n;	  /* waits that were one with the next: woken, looked, and waited again */
 	uint64_t unplaced_ns;	  /* of threads: neither on a CPU nor in a wait that was recorded */
+	uint64_t broken_n, broken_ns; /* waits that go on without whom they were for: the records contradict each other */
 	uint32_t missing;	  /* enum replay_missing */
 };
 void replay_facts(const struct replay *r, struct replay_facts *ret);
@@ -137,6 +138,7 @@ enum replay_grade_why {
 	REPLAY_WHY_AVERAGE = 1 << 7,	  /* where its CPU time lies is not known */
 	REPLAY_WHY_MISSING = 1 << 8,	  /* the dump lacks what the engines need, see replay_facts.missing */
 	REPLAY_WHY_DAMAGED = 1 << 9,	  /* the file was not read in full */
+	REPLAY_WHY_BROKEN = 1 << 10,	  /* what waits for what contradicts itself, in more than 0.1% of the makespan */
 };
 const char *replay_why_text(enum replay_grade_why bit);
 

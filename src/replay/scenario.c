@@ -14,6 +14,7 @@
 
 #define BASELINE_MAX 0.01
 #define APART_MAX 0.03
+#define BROKEN_MAX 0.001
 #define FACTOR_MAX 1e6
 
 void weights_done(struct weights *w)
@@ -134,6 +135,8 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 		why |= REPLAY_WHY_LOST;
 	if (missing & REPLAY_DAMAGED)
 		why |= REPLAY_WHY_DAMAGED;
+	if ((double)r->facts.broken_ns > BROKEN_MAX * (double)r->facts.makespan_ns)
+		why |= REPLAY_WHY_BROKEN;
 	if (missing & REPLAY_WAKERS_UNKNOWN)
 		why |= REPLAY_WHY_WAKERS;
 	if (missing & (REPLAY_NO_THREADS | REPLAY_NO_WAKERS | REPLAY_NO_RUNNABLE))
@@ -152,6 +155,9 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 	return why;
 }
 
+/* Not the answer is uncertain but what it was worked out from. */
+#define WHY_C (REPLAY_WHY_LOST | REPLAY_WHY_DAMAGED | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING | REPLAY_WHY_BROKEN)
+
 void outcome_judge(const struct replay *r, const struct replay_scenario *s, struct replay_outcome *o)
 {
 	int64_t a = o->e1_ns >= 0 ? saving_of(r, r->facts.e1_ns, o->e1_ns) : 0;
@@ -163,9 +169,7 @@ void outcome_judge(const struct replay *r, const struct replay_scenario *s, stru
 	o->low_ns = a < b ? a : b;
 	o->high_ns = a < b ? b : a;
 	o->why = doubts(r, s, o);
-	o->grade = o->why & (REPLAY_WHY_LOST | REPLAY_WHY_DAMAGED | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING) ? 'C' :
-		   o->why									     ? 'B' :
-													       'A';
+	o->grade = o->why & WHY_C ? 'C' : o->why ? 'B' : 'A';
 	/* Without the simulation nothing is known of what queues would make of it. */
 	if (o->grade == 'A' && o->e2_ns < 0)
 		o->grade = 'B';
@@ -299,6 +303,8 @@ const char *replay_why_text(enum replay_grade_why bit)
 		return "where its CPU time lies is not known";
 	case REPLAY_WHY_DAMAGED:
 		return "the file is damaged: what its bad lines told is missing";
+	case REPLAY_WHY_BROKEN:
+		return "what waits for what contradicts itself: some waits go on without whom they were for";
 	case REPLAY_WHY_MISSING:
 		return "the dump lacks facts that the engines need";
 	}

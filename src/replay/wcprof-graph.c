@@ -310,9 +310,14 @@ static int lengths_find(struct maker *k)
 	}
 	/* A dump of ops only has no waits but those that its program waited by name: they stay as they are. */
 	for (size_t i = 0; i < r->points.n && m->thread_n > 1; i++) {
-		if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && r->points.ref[i] < m->wait_n) {
-			k->what[r->points.ref[i]] = WAIT_DELAY;
-			k->ref[r->points.ref[i]] = tag;
+		uint32_t wait = r->points.ref[i] < m->wait_n ? r->points.ref[i] : 0;
+
+		if (wait && point_delay(r, i, &ns, &tag)) {
+			k->what[wait] = WAIT_DELAY;
+			k->ref[wait] = tag;
+		} else if (wait && (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE)) {
+			/* What was done within it came before what ended it. */
+			k->what[wait] = 0;
 		}
 	}
 	for (size_t i = 1; i < m->wait_n; i++) {

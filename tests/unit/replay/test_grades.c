@@ -252,3 +252,16 @@ Test(grades, few_samples)
 	cr_expect(!(rig_ask(&x, 'a', 0.5).why & REPLAY_WHY_SAMPLES), "of 2400 the share is known");
 	rig_stop(&x);
 }
+
+/* That all of them agree says nothing where all is one. */
+Test(grades, one_sample)
+{
+	struct world w = { .cpu_n = 4, .sample_ns = 12 * MS };
+	struct rig x;
+
+	world_add(&w, 0, STEP_COMPUTE, 0, 13 * MS, 'a');
+	world_add(&w, 0, STEP_COMPUTE, 0, 9 * MS, 'b');
+	rig_start(&x, &w);
+	cr_expect(rig_ask(&x, 'a', 0.5).why & REPLAY_WHY_SAMPLES);
+	rig_stop(&x);
+}

@@ -173,7 +173,7 @@ Test(recorded, path_of_clocks_that_disagree)
 {
 	unsigned drifted = 0;
 
-	for (unsigned seed = 1; seed <= 40; seed++) {
+	for (unsigned seed = 1; seed <= 200; seed++) {
 		struct world w = random_world(seed, seed % 3);
 		struct replay_stretch *v;
 		struct replay_facts f;
