@@ -103,15 +103,32 @@ static int groups_make(struct draft *d)
 	return 0;
 }
 
+/* By op: a link says who started that process. malloc'd. */
+static int started_find(const struct model *m, bool **ret)
+{
+	bool *started = calloc(m->op_n, sizeof(*started));
+
+	if (!started)
+		return -ENOMEM;
+	for (size_t i = 1; i < m->link_n; i++) {
+		const struct model_link *l = &m->links[i];
+
+		if (l->kind == LINK_NESTED_CLIENT && l->to < m->op_n && l->from != l->to)
+			started[l->to] = true;
+	}
+	*ret = started;
+	return 0;
+}
+
 /* The only one that no other started: itself here since before, perhaps. 0: there are several. */
-static uint32_t only_process(const struct model *m)
+static uint32_t only_process(const struct model *m, const bool *started)
 {
 	uint32_t only = 0;
 
 	for (size_t i = 1; i < m->process_n; i++) {
 		uint32_t op = m->processes[i].op;
 
-		if (!op || op >= m->op_n || m->ops[op].parent)
+		if (!op || op >= m->op_n || m->ops[op].parent || started[op])
 			continue;
 		if (only)
 			return 0;
@@ -139,21 +156,25 @@ static uint32_t first_process(const struct model *m)
 }
 
 /* The process whose end ends the recording's story. 0: there is none, or it had not ended. */
-static uint32_t root_process(const struct model *m)
+static uint32_t root_process(const struct model *m, const bool *started)
 {
-	uint32_t only = only_process(m), root = only ? only : first_process(m);
+	uint32_t only = only_process(m, started), root = only ? only : first_process(m);
 	const struct model_op *o = &m->ops[m->processes[root].op < m->op_n ? m->processes[root].op : 0];
 
 	return root && !o->open && !(o->clipped & CLIPPED_AFTER) ? root : 0;
 }
 
-static void sinks_choose(struct draft *d)
+static int sinks_choose(struct draft *d)
 {
+	_cleanup_(freep) bool *started = NULL;
 	const struct model *m = d->m;
 	struct replay *r = d->r;
-	uint32_t root = root_process(m), leader = NONE;
+	uint32_t root, leader = NONE;
 	int64_t last_ns = -1;
 
+	if (started_find(m, &started) < 0)
+		return -ENOMEM;
+	root = root_process(m, started);
 	for (size_t s = 0; s < r->strand_n && root; s++) {
 		const struct model_thread *t = &m->threads[r->strands[s].thread];
 		/* main.main runs in goroutine 1. */
@@ -169,6 +190,7 @@ static void sinks_choose(struct draft *d)
 		r->strands[s].sink = leader == NONE || leader == s;
 		r->facts.missing |= leader == NONE && r->strands[s].open ? REPLAY_OPEN : 0;
 	}
+	return 0;
 }
 
 static uint32_t process_of(const struct model *m, const struct model_thread *t)
@@ -205,8 +227,5 @@ int draft_strands(struct draft *d)
 			.open = t->clipped & CLIPPED_AFTER,
 		};
 	}
-	if (groups_make(d) < 0)
-		return -ENOMEM;
-	sinks_choose(d);
-	return 0;
+	return groups_make(d) < 0 || sinks_choose(d) < 0 ? -ENOMEM : 0;
 }
