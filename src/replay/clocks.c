@@ -6,6 +6,8 @@
  * sleep and the work before it does. Their strand waits for a clock then, which
  * is a strand of its own: it starts with the first of them, and does nothing but
  * let the time pass from one to the next.
+ *
+ * Another clock is that of a timer whose time somebody waits for: it starts with that wait.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ static int tick_add(struct draft *d, uint32_t wait, int64_t since_ns)
 {
 	const struct model_wait *w = &d->m->waits[wait];
 	int64_t at_ns = w->timeout_ns - d->timer_offset_ns;
-	struct tick t = { .wait = wait, .delay_ns = at_ns > since_ns ? at_ns - since_ns : 0 };
+	struct tick t = { .wait = wait, .ends_it = true, .delay_ns = at_ns > since_ns ? at_ns - since_ns : 0 };
 
 	if (draft_token_add(d, NONE, &t.token) < 0 || VEC_RESERVE(d->ticks, d->tick_cap, d->tick_n + 1) < 0)
 		return -ENOMEM;
@@ -73,21 +75,50 @@ static int tick_add(struct draft *d, uint32_t wait, int64_t since_ns)
 	return 0;
 }
 
-/* A program takes the time, then adds the period again and again: the clock starts one period before the first limit. */
-static int clock_make(struct draft *d, uint32_t of, int64_t period_ns, const uint32_t *waits, size_t n)
+/* It starts when that strand has come to since_ns. */
+static int clock_start(struct draft *d, uint32_t of, int64_t since_ns, uint32_t *ret)
 {
-	const struct model *m = d->m;
-	int64_t since_ns = m->waits[waits[0]].timeout_ns - d->timer_offset_ns - period_ns;
-	struct item start = { .strand = of, .what = POINT_SIGNAL };
+	struct item start = { .at_ns = since_ns, .strand = of, .what = POINT_SIGNAL };
 	uint32_t s;
 
-	since_ns = since_ns > d->r->strands[of].begin_ns ? since_ns : d->r->strands[of].begin_ns;
-	start.at_ns = since_ns;
 	if (strand_add(d, of, &s) < 0 || draft_token_add(d, NONE, &start.object) < 0)
 		return -ENOMEM;
 	d->r->token_need[start.object]++;
 	d->r->strands[s].token = start.object;
 	d->r->strands[s].begin_ns = since_ns;
+	*ret = s;
+	return draft_item_add(d, &start);
+}
+
+static void clock_end(struct draft *d, uint32_t s, int64_t end_ns)
+{
+	d->r->strands[s].end_ns = d->r->strands[s].exit_ns = end_ns;
+	d->r->strands[s].tick_n = d->tick_n - d->r->strands[s].first_tick;
+}
+
+int draft_clock_add(struct draft *d, uint32_t strand, uint32_t wait, int64_t to_ns, uint32_t token)
+{
+	int64_t since_ns = d->m->waits[wait].start_ns;
+	struct tick t = { .wait = wait, .token = token, .delay_ns = to_ns - since_ns };
+	uint32_t s;
+
+	if (clock_start(d, strand, since_ns, &s) < 0 || VEC_RESERVE(d->ticks, d->tick_cap, d->tick_n + 1) < 0)
+		return -ENOMEM;
+	d->ticks[d->tick_n++] = t;
+	clock_end(d, s, to_ns);
+	return 0;
+}
+
+/* A program takes the time, then adds the period again and again: the clock starts one period before the first limit. */
+static int clock_make(struct draft *d, uint32_t of, int64_t period_ns, const uint32_t *waits, size_t n)
+{
+	const struct model *m = d->m;
+	int64_t since_ns = m->waits[waits[0]].timeout_ns - d->timer_offset_ns - period_ns;
+	uint32_t s;
+
+	since_ns = since_ns > d->r->strands[of].begin_ns ? since_ns : d->r->strands[of].begin_ns;
+	if (clock_start(d, of, since_ns, &s) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		int64_t at_ns = m->waits[waits[i]].timeout_ns - d->timer_offset_ns;
 
@@ -95,9 +126,8 @@ static int clock_make(struct draft *d, uint32_t of, int64_t period_ns, const uin
 			return -ENOMEM;
 		since_ns = at_ns > since_ns ? at_ns : since_ns;
 	}
-	d->r->strands[s].end_ns = since_ns;
-	d->r->strands[s].tick_n = d->tick_n - d->r->strands[s].first_tick;
-	return draft_item_add(d, &start);
+	clock_end(d, s, since_ns);
+	return 0;
 }
 
 /* Runs of waits that are equally far apart. */

@@ -36,10 +36,12 @@ struct gap {
 	uint32_t token;
 };
 
-/* A clock lets some time pass, then a wait is over. */
+/* A clock lets some time pass, then a wait is over, or something begins. */
 struct tick {
 	int64_t delay_ns;
-	uint32_t token, wait;
+	uint32_t token;
+	uint32_t wait; /* whose time it is */
+	bool ends_it;
 };
 
 /* A goroutine on a thread. */
@@ -95,6 +97,8 @@ int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first);
 size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns);
 /* clocks.c: sleeps that end by a clock, whatever was before them. */
 int draft_clocks(struct draft *d);
+/* A signal of the token at to_ns: so long after the strand began that wait. 0, -ENOMEM. */
+int draft_clock_add(struct draft *d, uint32_t strand, uint32_t wait, int64_t to_ns, uint32_t token);
 /* runqueue.c: own_runq_ns. */
 int draft_runqueues(struct draft *d);
 /* gather.c: barriers and joins, where one waits for several. */

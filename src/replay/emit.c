@@ -591,7 +591,8 @@ static int clock_follow(struct emitter *e, const struct strand *x)
 	for (size_t i = x->first_tick; i < x->first_tick + x->tick_n && err == 0; i++) {
 		const struct tick *t = &d->ticks[i];
 		struct point delay = { .what = POINT_DELAY, .wait_ns = t->delay_ns, .ref = t->wait };
-		struct point signal = { .what = POINT_SIGNAL, .object = t->token, .ref = t->wait };
+		struct point signal = { .what = POINT_SIGNAL, .object = t->token,
+					.ref = t->ends_it ? t->wait : 0 };
 
 		err = delay_tag(e, &d->m->waits[t->wait], t->delay_ns, &delay.object);
 		if (err == 0)

@@ -404,15 +404,88 @@ static int forkers_find(const struct draft *d, uint32_t **ret)
 	return 0;
 }
 
-/* A goroutine's is known by number. first: strand of the process's first thread, whose is forker. */
-static uint32_t starter_of(const struct draft *d, const struct numbers *numbers, uint32_t s, uint32_t forker, uint32_t first)
+/* Who may have started a strand that tells nothing of it. */
+struct starters {
+	struct numbers numbers;
+	uint32_t *forkers; /* by op */
+	uint32_t *awaited; /* by thread: the first wait that it ended, and that had begun before it had; 0: none */
+};
+
+static void starters_done(struct starters *x)
 {
-	const struct model_thread *t = &d->m->threads[d->r->strands[s].thread];
-	uint32_t parent = t->parent_goid ? numbers_goroutine(d->m, numbers, t->pid, t->parent_goid) : 0;
+	numbers_done(&x->numbers);
+	free(x->forkers);
+	free(x->awaited);
+}
+
+static void awaited_find(const struct draft *d, uint32_t *awaited)
+{
+	const struct model *m = d->m;
+
+	for (uint32_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+		const struct model_thread *t = &m->threads[w->waker < m->thread_n ? w->waker : 0];
+		uint32_t *at = &awaited[w->waker < m->thread_n ? w->waker : 0];
+
+		if (d->use[i] != USE_SKIP && t->goid && w->start_ns < t->begin_ns && t->begin_ns <= wait_wake_ns(w) &&
+		    w->thread != w->waker && (!*at || wait_wake_ns(w) < wait_wake_ns(&m->waits[*at])))
+			*at = i;
+	}
+}
+
+static int starters_make(const struct draft *d, struct starters *x)
+{
+	x->awaited = calloc(d->m->thread_n, sizeof(*x->awaited));
+	if (!x->awaited || forkers_find(d, &x->forkers) < 0 || numbers_make(d->m, &x->numbers) < 0)
+		return -ENOMEM;
+	if (d->has_go)
+		awaited_find(d, x->awaited);
+	return 0;
+}
+
+/*
+ * A goroutine's is known by number; where nobody's go statement began it a timer did, and who waits for it is taken to
+ * have set that. op: of its process.
+ */
+static uint32_t starter_of(const struct draft *d, const struct starters *x, uint32_t s, uint32_t op)
+{
+	const struct model *m = d->m;
+	const struct model_thread *t = &m->threads[d->r->strands[s].thread];
+	uint32_t parent = t->parent_goid ? numbers_goroutine(m, &x->numbers, t->pid, t->parent_goid) : 0;
+	uint32_t awaited = t->goid && !t->parent_goid ? x->awaited[d->r->strands[s].thread] : 0;
 
 	if (parent)
 		return d->r->strand_of_thread[parent];
-	return first == s ? forker : first;
+	if (awaited)
+		return wait_strand(d->r, &m->waits[awaited]);
+	return d->r->strand_of_op[op] == s ? x->forkers[op] : d->r->strand_of_op[op];
+}
+
+/* The wait in which a strand was at that time, 0: in none. */
+static uint32_t wait_at(const struct draft *d, uint32_t s, int64_t ns)
+{
+	for (size_t i = waits_find(d->r, d->waits, d->wait_first, s, ns); i-- > d->wait_first[s];) {
+		if (d->use[d->waits[i]] != USE_SKIP)
+			return d->m->waits[d->waits[i]].end_ns > ns ? d->waits[i] : 0;
+	}
+	return 0;
+}
+
+/* Who waits starts nobody: what begins then does so that long after he began to wait. */
+static int unseen_start_add(struct draft *d, uint32_t s, uint32_t by)
+{
+	int64_t begin_ns = d->r->strands[s].begin_ns;
+	uint32_t wait = wait_at(d, by, begin_ns), token;
+	struct item start = { .at_ns = begin_ns, .strand = by, .what = POINT_SIGNAL };
+
+	if (draft_token_add(d, NONE, &token) < 0)
+		return -ENOMEM;
+	strand_started(d, s, by, token);
+	d->r->token_need[token]++;
+	if (wait)
+		return draft_clock_add(d, by, wait, begin_ns, token);
+	start.object = token;
+	return draft_item_add(d, &start);
 }
 
 /*
@@ -423,26 +496,22 @@ static int unseen_starts_add(struct draft *d)
 {
 	const struct model *m = d->m;
 	struct replay *r = d->r;
-	_cleanup_(numbers_done) struct numbers numbers = { 0 };
-	_cleanup_(freep) uint32_t *forkers = NULL;
+	_cleanup_(starters_done) struct starters x = { 0 };
+	size_t n = r->strand_n;
 
-	if (forkers_find(d, &forkers) < 0 || numbers_make(m, &numbers) < 0)
+	if (starters_make(d, &x) < 0)
 		return -ENOMEM;
-	for (uint32_t s = 0; s < r->strand_n; s++) {
-		struct strand *x = &r->strands[s];
-		uint32_t op = x->process && x->process < m->process_n ? m->processes[x->process].op : 0, by, token;
+	for (uint32_t s = 0; s < n; s++) {
+		const struct strand *strand = &r->strands[s];
+		uint32_t process = strand->process && strand->process < m->process_n ? strand->process : 0;
+		uint32_t op = m->processes[process].op, by;
 
-		if (x->token != NONE || !x->thread || m->threads[x->thread].clipped & CLIPPED_BEFORE || !op || op >= m->op_n)
+		if (strand->token != NONE || !strand->thread || m->threads[strand->thread].clipped & CLIPPED_BEFORE || !op ||
+		    op >= m->op_n)
 			continue;
-		by = starter_of(d, &numbers, s, forkers[op], r->strand_of_op[op]);
-		if (by == NONE || by == s || r->strands[by].begin_ns > x->begin_ns || r->strands[by].end_ns < x->begin_ns)
-			continue;
-		if (draft_token_add(d, NONE, &token) < 0)
-			return -ENOMEM;
-		strand_started(d, s, by, token);
-		r->token_need[token]++;
-		if (draft_item_add(d, &(struct item){ .at_ns = x->begin_ns, .strand = by, .what = POINT_SIGNAL,
-						      .object = token }) < 0)
+		by = starter_of(d, &x, s, op);
+		if (by != NONE && by != s && r->strands[by].begin_ns <= strand->begin_ns &&
+		    r->strands[by].end_ns >= strand->begin_ns && unseen_start_add(d, s, by) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -120,3 +120,102 @@ Test(goroutines, as_threads)
 		rig_stop(&x);
 	}
 }
+
+/* The first program has a child, which somebody is known to have started. */
+static void child_add(struct model *m)
+{
+	uint32_t op, process, thread, link;
+
+	cr_assert(model_op_add(m, &op) == 0 && model_process_add(m, &process) == 0 && model_thread_add(m, &thread) == 0 &&
+		  model_link_add(m, &link) == 0);
+	m->ops[op] = (struct model_op){ .id = op, .kind = OP_EXEC, .pid = 200, .start_ns = MS, .end_ns = 2 * MS };
+	m->processes[process] = (struct model_process){ .pid = 200, .op = op };
+	m->threads[thread] = (struct model_thread){ .pid = 200, .tid = 200, .process = process, .op = op, .begin_ns = MS,
+						    .end_ns = 2 * MS };
+	m->links[link] = (struct model_link){ .kind = LINK_NESTED_CLIENT, .from = 1, .to = op, .start_ns = MS, .end_ns = MS };
+}
+
+/* It had begun before the recording, as all commands that are held; still it is the one whose end is the end. */
+Test(goroutines, of_a_command_with_children)
+{
+	struct world w = shared_world();
+	struct replay_outcome before, after;
+	struct rig x;
+
+	rig_start(&x, &w);
+	before = rig_ask(&x, 'a', 0.5);
+	replay_free(x.r);
+	goroutines_make(x.m, false);
+	child_add(x.m);
+	cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+	after = rig_ask(&x, 'a', 0.5);
+	cr_expect(before.e1_ns < x.makespan_ns && after.e1_ns == before.e1_ns, "%ld, was %ld", (long)after.e1_ns,
+		  (long)before.e1_ns);
+	rig_stop(&x);
+}
+
+/* The second thread comes from nowhere when its first wait, which lies before the third's, is over. */
+static void start_unsee(struct model *m, uint32_t thread)
+{
+	int64_t from_ns = 0;
+
+	for (size_t i = 1; i < m->wait_n; i++) {
+		struct model_wait *w = &m->waits[i];
+
+		if (w->thread != thread || from_ns)
+			continue;
+		if (m->rows[w->row].reason == REASON_SLEEP)
+			from_ns = w->end_ns;
+		*w = (struct model_wait){ .wake_ns = -1 };
+	}
+	m->threads[thread].begin_ns = m->ops[m->threads[thread].op].start_ns = from_ns;
+}
+
+/*
+ * time.AfterFunc: no go statement began the goroutine. Who waits for it, and for nobody else, set the timer: before he
+ * can be there earlier, it is not. So too the threads of who waits for them.
+ */
+Test(goroutines, begun_by_a_timer)
+{
+	for (int of_go = 0; of_go < 2; of_go++) {
+		uint32_t waiter = of_go ? 2 : 0;
+		struct world w = { .cpu_n = 2, .slice_ns = 1000 * MS };
+		struct replay_stretch *v;
+		struct replay_outcome o;
+		struct rig x;
+		int64_t waited_ns = 0;
+		size_t n;
+
+		if (waiter)
+			world_add(&w, 0, STEP_SPAWN, waiter, 0, 0);
+		world_add(&w, waiter, STEP_SLEEP, 0, 2 * MS, 'a');
+		world_add(&w, waiter, STEP_COMPUTE, 0, 10 * US, 0);
+		world_add(&w, waiter, STEP_SPAWN, 1, 0, 0);
+		world_add(&w, waiter, STEP_WAIT, 0, 0, 0);
+		world_add(&w, waiter, STEP_COMPUTE, 0, 1 * MS, 'b');
+		world_add(&w, 1, STEP_SLEEP, 0, 3 * MS, 'c');
+		world_add(&w, 1, STEP_COMPUTE, 0, 10 * US, 0);
+		world_add(&w, 1, STEP_SIGNAL, 0, 0, 0);
+		world_add(&w, 1, STEP_COMPUTE, 0, 10 * US, 0);
+		if (waiter)
+			world_add(&w, 0, STEP_JOIN, waiter, 0, 0);
+		rig_start(&x, &w);
+		replay_free(x.r);
+		start_unsee(x.m, 2);
+		if (of_go)
+			goroutines_make(x.m, false);
+		cr_assert(replay_new(x.m, NULL, &x.r) == 0);
+		o = rig_ask(&x, 'a', 0.5);
+		cr_expect(o.e1_ns == x.makespan_ns - MS && o.e2_ns == o.e1_ns, "go %d: %ld and %ld of %ld", of_go,
+			  (long)o.e1_ns, (long)o.e2_ns, (long)x.makespan_ns);
+		cr_assert(replay_path(x.r, &v, &n) == 0);
+		for (size_t i = 0; i < n; i++) {
+			cr_expect(v[i].state != REPLAY_GAP, "go %d: a gap of %ld", of_go, (long)(v[i].end_ns - v[i].start_ns));
+			if (v[i].thread == waiter + 1 && v[i].wait && v[i].state == REPLAY_DELAYED)
+				waited_ns += v[i].end_ns - v[i].start_ns;
+		}
+		cr_expect(waited_ns == 5 * MS, "go %d: %ld", of_go, (long)waited_ns);
+		free(v);
+		rig_stop(&x);
+	}
+}
