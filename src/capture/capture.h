@@ -103,6 +103,7 @@ struct capture_point {
 	uint64_t entry_n, exit_n;
 	uint64_t other_n;   /* hits by who is not recorded */
 	uint64_t stepped_n; /* of all hits: single-stepped */
+	uint32_t value_n;   /* fetched at each entry */
 	uint64_t cost_ns;
 	int64_t detached_ns; /* since the recording's begin; -1: it was not */
 };

@@ -254,7 +254,8 @@ int capture_points(const struct capture *c, struct capture_point **ret, size_t *
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct capture_point){ .name = all[i].name, .path = all[i].path, .entry_n = all[i].entry_n,
 					       .exit_n = all[i].exit_n, .other_n = all[i].other_n,
-					       .stepped_n = all[i].stepped_n, .cost_ns = all[i].cost_ns,
+					       .stepped_n = all[i].stepped_n, .value_n = all[i].value_n,
+					       .cost_ns = all[i].cost_ns,
 					       .detached_ns = all[i].detached_ns ? (int64_t)(all[i].detached_ns - c->begin_ns) : -1 };
 	*ret = v;
 	*ret_n = n;

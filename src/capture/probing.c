@@ -527,7 +527,8 @@ static int ends_fill(struct probing *p)
 		p->ends[i] = (struct probing_point){ .name = point->name, .path = point->file->path,
 						     .entry_n = point->last.entry_n, .exit_n = point->last.exit_n,
 						     .other_n = point->last.other_n, .stepped_n = point->last.stepped_n,
-						     .cost_ns = point->cost_ns, .detached_ns = point->detached_ns };
+						     .value_n = point->value_n, .cost_ns = point->cost_ns,
+						     .detached_ns = point->detached_ns };
 		log_debug("%s: %llu entries, %llu exits, %llu by others, %llu ns", point->name,
 			  (unsigned long long)point->last.entry_n, (unsigned long long)point->last.exit_n,
 			  (unsigned long long)point->last.other_n, (unsigned long long)point->cost_ns);

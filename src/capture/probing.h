@@ -88,6 +88,7 @@ void probing_end(struct probing *p, uint64_t now_ns);
 struct probing_point {
 	const char *name, *path;
 	uint64_t entry_n, exit_n, other_n, stepped_n;
+	uint32_t value_n; /* fetched at each entry */
 	uint64_t cost_ns;
 	uint64_t detached_ns; /* 0: it was not, else when */
 };

@@ -106,7 +106,8 @@ static void points_set(struct facts *f, const struct capture *c)
 	for (size_t i = 0; f->points && i < n; i++)
 		f->points[i] = (struct output_point){
 			.name = all[i].name, .file = all[i].path, .entry_n = all[i].entry_n, .exit_n = all[i].exit_n,
-			.other_n = all[i].other_n, .stepped_n = all[i].stepped_n, .cost_ns = all[i].cost_ns,
+			.other_n = all[i].other_n, .stepped_n = all[i].stepped_n, .value_n = all[i].value_n,
+			.cost_ns = all[i].cost_ns,
 			.detached = all[i].detached_ns >= 0, .detached_ns = all[i].detached_ns};
 	f->output.points = f->points;
 	f->output.point_n = f->points ? n : 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/report-points.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
@@ -152,6 +153,7 @@ void report_head_print(const struct page *p)
 	fprintf(p->f, "%swcbpf:%s %s%s%s\n", p->bold, p->plain, identity,
 		strlen(identity) + strlen(capture) - color + 10 > p->columns ? "\n       " : "   ", capture);
 	losses_print(p);
+	report_detached_print(p);
 }
 
 /* ", pid 1,2": each condition behind the one before. */

@@ -2,6 +2,7 @@
 /* How far the numbers can be trusted, in full; the first page has one line of it. */
 #include <errno.h>
 
+#include "cmd/report-points.h"
 #include "cmd/report-sections.h"
 
 int report_health_make(struct report *r)
@@ -179,7 +180,9 @@ void report_health_text(const struct page *p)
 		report_name_print(p->f, r->facts.kernel, 60);
 	}
 	replay_print(p);
-	fprintf(p->f, "\n  %-11s ", "arithmetic");
+	fputc('\n', p->f);
+	report_points_print(p);
+	fprintf(p->f, "  %-11s ", "arithmetic");
 	page_wrapped(p, 14, arithmetic_print, NULL);
 	fprintf(p->f, "  %-11s the critical path sums to ", "");
 	if (path_ns(r) == (uint64_t)r->replay_facts.makespan_ns)
@@ -224,5 +227,6 @@ void report_health_json(const struct report *r, struct json *j)
 	json_kv_int(j, "e1_baseline_ns", r->replay_facts.e1_ns);
 	json_kv_int(j, "e2_baseline_ns", r->replay_facts.e2_ns);
 	json_kv_int(j, "wcprof_baseline_ns", r->replay_facts.wcprof_ns);
+	report_points_json(r, j);
 	json_end_object(j);
 }

@@ -40,6 +40,15 @@ struct dump_problem {
  */
 int dump_read(const char *path, struct model **ret, struct dump_problem *ret_problem);
 
+/* A choke point, as its recording tells. */
+struct dump_point {
+	char *name, *file;    /* "": not told */
+	uint64_t hit_n;	      /* entries, exits and hits by others */
+	uint64_t cost_ns;     /* by what one hit was measured to cost */
+	bool detached;	      /* for that, at detached_ns since the recording's begin */
+	int64_t detached_ns;
+};
+
 /* What a recording says about itself beside the model: malloc'd, NULL where it doesn't. */
 struct dump_facts {
 	char *version, *host, *kernel, *clock, *target, *options;
@@ -52,6 +61,11 @@ struct dump_facts {
 	uint64_t tracer_cpu_ns; /* of a summary: what recording cost, 0: not told */
 	uint64_t user_stack_n; /* intervals that blocked and should have a user stack; 0: not told */
 	uint64_t complete_user_stack_n; /* of them with a complete one */
+	struct dump_point *points; /* of a summary all, costliest first; of a dump only those that were detached */
+	size_t point_n;
+	bool points_are_priced; /* they are of a summary */
+	uint64_t hit_ns, stepped_hit_ns, value_ns; /* of a summary: what a hit costs, single-stepped, and a value; 0: not told */
+	double overhead_max;	/* of a summary: of a CPU; 0: no limit, or not told */
 };
 
 /* As dump_read(), with the header's "wcbpf" object; blank for a dump without. */

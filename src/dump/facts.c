@@ -108,6 +108,107 @@ static void stacks_take(struct json_object *o, struct dump_facts *x)
 	x->complete_user_stack_n = count_of(v, "complete");
 }
 
+static struct json_object *typed(struct json_object *o, const char *key, enum json_type type)
+{
+	struct json_object *v;
+
+	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) &&
+	       json_object_is_type(v, type) ? v : NULL;
+}
+
+static uint64_t number_of(struct json_object *o, const char *key)
+{
+	struct json_object *v = typed(o, key, json_type_int);
+
+	return v && json_object_get_int64(v) > 0 ? json_object_get_uint64(v) : 0;
+}
+
+static char *text_of(struct json_object *o, const char *key)
+{
+	struct json_object *v = typed(o, key, json_type_string);
+
+	return strdup(v ? json_object_get_string(v) : "");
+}
+
+static void points_free(struct dump_point *points, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(points[i].name);
+		free(points[i].file);
+	}
+	free(points);
+}
+
+static int point_take(struct json_object *o, const char *detached_key, struct dump_point *ret)
+{
+	struct json_object *detached = typed(o, detached_key, json_type_int);
+	uint64_t entry_n = number_of(o, "entries"), exit_n = number_of(o, "exits"), other_n = number_of(o, "by_others");
+
+	*ret = (struct dump_point){
+		.name = text_of(o, "name"), .file = text_of(o, "file"), .cost_ns = number_of(o, "cost_ns"),
+		.detached = detached, .detached_ns = detached ? json_object_get_int64(detached) : 0,
+	};
+	/* What is claimed may be beyond all counting. */
+	if (__builtin_add_overflow(entry_n, exit_n, &ret->hit_n) || __builtin_add_overflow(ret->hit_n, other_n, &ret->hit_n))
+		ret->hit_n = UINT64_MAX;
+	return ret->name && ret->file ? 0 : -ENOMEM;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct dump_point *x = a, *y = b;
+
+	if (x->cost_ns != y->cost_ns)
+		return x->cost_ns > y->cost_ns ? -1 : 1;
+	if (x->detached != y->detached)
+		return x->detached ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Instead of those that are known. */
+static int points_take(struct json_object *array, const char *detached_key, struct dump_facts *x)
+{
+	size_t n = json_object_array_length(array), k = 0;
+	struct dump_point *points = calloc(n + 1, sizeof(*points));
+	int e = points ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && e == 0; i++) {
+		struct json_object *o = json_object_array_get_idx(array, i);
+
+		if (json_object_is_type(o, json_type_object))
+			e = point_take(o, detached_key, &points[k++]);
+	}
+	if (e < 0) {
+		points_free(points, k);
+		return e;
+	}
+	if (k)
+		qsort(points, k, sizeof(*points), by_cost);
+	points_free(x->points, x->point_n);
+	x->points = points;
+	x->point_n = k;
+	return 0;
+}
+
+/* The summary knows all of them, and what they cost; a dump's header those that are missing from then on. */
+static int choke_points_take(struct json_object *o, struct dump_facts *x)
+{
+	struct json_object *all = typed(o, "choke_points", json_type_object), *max = typed(all, "overhead_max", json_type_double);
+	struct json_object *points = typed(all, "points", json_type_array);
+	struct json_object *detached = typed(o, "detached_probes", json_type_array);
+
+	if (points) {
+		x->points_are_priced = true;
+		x->hit_ns = number_of(all, "hit_ns");
+		x->stepped_hit_ns = number_of(all, "single_stepped_hit_ns");
+		x->value_ns = number_of(all, "value_ns");
+		x->overhead_max = max ? json_object_get_double(max) : 0;
+		return points_take(points, "detached_ns", x);
+	}
+	/* Of several dumps the latest's. */
+	return detached && !x->points_are_priced ? points_take(detached, "at_ns", x) : 0;
+}
+
 int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 {
 	struct json_object *v;
@@ -118,6 +219,8 @@ int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 		x->exit_status = json_object_get_int(v);
 	}
 	stacks_take(o, x);
+	if (choke_points_take(o, x) < 0)
+		return -ENOMEM;
 	if (json_object_object_get_ex(o, "tracer", &v) && json_object_object_get_ex(v, "cpu_ns", &v) &&
 	    json_object_is_type(v, json_type_int) && json_object_get_int64(v) > 0)
 		x->tracer_cpu_ns = json_object_get_uint64(v);
@@ -154,5 +257,6 @@ void dump_facts_done(struct dump_facts *x)
 	free(x->command);
 	free(x->capture_state);
 	free(x->caveat_message);
+	points_free(x->points, x->point_n);
 	*x = (struct dump_facts){ 0 };
 }

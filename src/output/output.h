@@ -17,6 +17,7 @@ struct output_point {
 	uint64_t entry_n, exit_n;
 	uint64_t other_n;   /* hits by who is not recorded */
 	uint64_t stepped_n; /* of all hits: single-stepped */
+	uint32_t value_n;   /* fetched at each entry */
 	uint64_t cost_ns;
 	bool detached;	    /* for what it cost, at detached_ns since the recording's begin */
 	int64_t detached_ns;

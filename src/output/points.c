@@ -11,6 +11,7 @@ static void write_point(struct json *j, const struct output_point *p)
 	json_kv_uint(j, "exits", p->exit_n);
 	json_kv_uint(j, "by_others", p->other_n);
 	json_kv_uint(j, "single_stepped", p->stepped_n);
+	json_kv_uint(j, "values", p->value_n);
 	json_kv_uint(j, "cost_ns", p->cost_ns);
 	json_key(j, "detached_ns");
 	if (p->detached)

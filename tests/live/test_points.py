@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Choke points: every call is counted, in threads, children, programs and libraries that come later; nothing stays
 behind; what costs too much goes. The workload counts its own calls."""
+import json
 import os
 import re
 import signal
@@ -132,6 +133,31 @@ def test_killed(live):
                 check('wcbpf' not in f.read(), 'left in %s', path)
 
 
+def priced(live, rec):
+    """Each choke point cost its hits times the price that was measured, and its values times theirs; report says no other."""
+    c = rec.summary['choke_points']
+    for p in c['points']:
+        n = p['entries'] + p['exits'] + p['by_others']
+        want = ((n - p['single_stepped']) * (c['hit_ns'] or 0) + p['single_stepped'] * (c['single_stepped_hit_ns'] or 0) +
+                p['entries'] * p['values'] * (c['value_ns'] or 0))
+        check(p['cost_ns'] == want, '%s cost %d ns, not %d: %s', p['name'], p['cost_ns'], want, c)
+    check(c['cost_ns'] == sum(p['cost_ns'] for p in c['points']), 'the sum: %s', c)
+    rc, out, err = live.run([live.wcbpf, 'report', '--json', '--section', 'health', rec.dir])
+    check(rc == 0, 'report: %s', err)
+    said = sorted((p['name'], p['hits'], p['cost_ns'], p['detached_ns']) for p in json.loads(out)['health']['choke_points'])
+    known = sorted((p['name'], p['entries'] + p['exits'] + p['by_others'], p['cost_ns'], p['detached_ns']) for p in c['points'])
+    check(said == known, 'report says %s, the summary %s', said, known)
+    return c
+
+
+def test_prices(live):
+    """A point with a value, one without, one that is never hit."""
+    rec, want = counted(live, 'probed threads 2 20000', '-e', WORK, '-e', 'probed_rare class=rare')
+    c = priced(live, rec)
+    work = [p for p in c['points'] if p['name'] == 'probed_work'][0]
+    check(work['values'] >= 1 and c['value_ns'] and work['cost_ns'] > 2 * want * c['hit_ns'], 'its values cost nothing: %s', c)
+
+
 def test_budget(live):
     """A probe that takes more of a CPU than is allowed is detached, which is said everywhere; the program goes on."""
     rec = live.record(live.work('probed threads 2 1500000'), '--max-overhead', '2%', '-e', WORK, lossy=True)
@@ -147,6 +173,9 @@ def test_budget(live):
     check(counted == [1, 1] and rec.summary['capture_integrity']['status'] == 'partial', 'the verdict: %s', counted)
     check('1 probe(s) detached' in rec.summary['caveat_message'], 'the caveat: %s', rec.summary['caveat_message'])
     check('PARTIAL: 1 probe(s) detached' in rec.err, 'at the end: %s', rec.err)
+    priced(live, rec)
+    rc, page, err = live.run([live.wcbpf, 'report', rec.dir])
+    check(rc == 0 and 'detached: probed_work at ' in page, 'the first page: %s %s', page[:300], err)
     live.figure('detached after %.0f ms and %d calls', point['detached_ns'] / 1e6, point['entries'])
 
 
