@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * A condition that can't be judged (a misspelt class, a share of nothing) is an
- * error, not a pass: a gate that silently never closes is worse than none.
- * What is not in this recording but could be, a class, a wait or a function, has
- * the value 0.
+ * error, not a pass: a gate that silently never closes is worse than none. So
+ * is a class that no op of this recording has. A class that is there, and not on
+ * the path, has the value 0 there; so have waits and functions that did not occur,
+ * which is what such a gate may be for: that is said.
  */
 #include "cmd/condition.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +18,11 @@
 #include "cmd/options.h"
 #include "cmd/report-page.h"
 #include "util/cleanup.h"
+#include "util/log.h"
 #include "util/parse.h"
 #include "util/vec.h"
+
+enum { CLASS_COLUMNS = 40 };
 
 static void condition_free(struct condition *c)
 {
@@ -45,7 +50,7 @@ static char *trimmed(const char *s, size_t n)
 	return strndup(s, n);
 }
 
-/* "10%", "+5%", "2.5s", "3": 0, -EINVAL. */
+/* "10%", "+5%", "2.5s", "3": 0, -EINVAL; -ERANGE: beyond all numbers. */
 static int value_parse(const char *text, struct condition *c)
 {
 	size_t n = strlen(text);
@@ -60,7 +65,9 @@ static int value_parse(const char *text, struct condition *c)
 	if (text[n - 1] == '%') {
 		c->percent = true;
 		c->value = strtod(text, &end);
-		return isdigit((unsigned char)*text) && end == text + n - 1 ? 0 : -EINVAL;
+		if (!isdigit((unsigned char)*text) || end != text + n - 1)
+			return -EINVAL;
+		return isfinite(c->value) ? 0 : -ERANGE;
 	}
 	if (isalpha((unsigned char)text[n - 1])) {
 		c->unit = MEASURE_NS;
@@ -71,10 +78,12 @@ static int value_parse(const char *text, struct condition *c)
 	}
 	c->unit = MEASURE_COUNT;
 	c->value = strtod(text, &end);
-	return isdigit((unsigned char)*text) && !*end ? 0 : -EINVAL;
+	if (!isdigit((unsigned char)*text) || *end)
+		return -EINVAL;
+	return isfinite(c->value) ? 0 : -ERANGE;
 }
 
-/* 0; -EINVAL; -ENOMEM. */
+/* 0; -EINVAL; -ERANGE; -ENOMEM. */
 static int term_parse(struct condition *c)
 {
 	/* An operator inside a class's name (C++'s operator<) is not the one: it stands before the last. */
@@ -99,7 +108,7 @@ static int term_parse(struct condition *c)
 	return *c->key ? value_parse(value, c) : -EINVAL;
 }
 
-/* One condition from the first n bytes. 0, -EINVAL, -ENOMEM. */
+/* One condition from the first n bytes. 0, -EINVAL, -ERANGE, -ENOMEM. */
 static int condition_make(const char *text, size_t n, struct condition *ret)
 {
 	struct condition x = { .text = trimmed(text, n) };
@@ -138,6 +147,8 @@ int conditions_parse(struct conditions *c, const char *expr, char **ret_why)
 			return options_refuse(
 				ret_why, "--fail-if %s: not NAME OP VALUE (lock > 10%%, makespan >= 2s, deadlocks > 0)",
 				expr);
+		if (e == -ERANGE)
+			return options_refuse(ret_why, "--fail-if %s: the number is too large to compare with", expr);
 		if (e == 0 && VEC_RESERVE(c->list, c->cap, c->n + 1) < 0) {
 			condition_free(&x);
 			e = -ENOMEM;
@@ -172,16 +183,86 @@ static struct wording value_word(const struct condition *c, double value)
 	return w;
 }
 
-static bool is_open_ended(const char *key)
+/* The CLASS of a key, NULL: it is no number of a class. */
+static const char *class_of(const char *key)
 {
-	static const char *const words[] = { "count:", "total:", "mean:", "p50:", "p95:", "p99:", "longest:", "self:",
-					     "wait:",  "cpu:",   "path:", NULL };
+	static const char *const words[] = { "count:", "total:", "mean:", "p50:", "p95:", "p99:", "longest:", "self:", "path:" };
 
-	for (const char *const *w = words; *w; w++) {
-		if (strncmp(key, *w, strlen(*w)) == 0)
-			return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strncmp(key, words[i], strlen(words[i])) == 0)
+			return key + strlen(words[i]);
 	}
-	return false;
+	return NULL;
+}
+
+/* Has the recording ops of that class? Each has a count. */
+static bool has_class(const struct measures *m, const char *class)
+{
+	_cleanup_(freep) char *key = NULL;
+	bool several;
+
+	if (asprintf(&key, "count:%s", class) < 0) {
+		key = NULL;
+		return false;
+	}
+	return measures_find(m, key, &several) || several;
+}
+
+/* "exec:cc1, exec:ld, ...": some classes that there are, of which most. malloc'd, NULL: none, or no memory. */
+static char *classes_there(const struct measures *m)
+{
+	const struct measure *most[3] = { NULL };
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct measure *x = &m->list[i];
+
+		if (strncmp(x->key, "total:", strlen("total:")) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof(most) / sizeof(most[0]); k++) {
+			const struct measure *less = most[k];
+
+			if (less && less->value >= x->value)
+				continue;
+			most[k] = x;
+			x = less;
+			if (!x)
+				break;
+		}
+	}
+	f = most[0] ? open_memstream(&text, &size) : NULL;
+	for (size_t k = 0; f && k < sizeof(most) / sizeof(most[0]) && most[k]; k++) {
+		fputs(k ? ", " : "", f);
+		report_name_print(f, most[k]->key + strlen("total:"), CLASS_COLUMNS);
+	}
+	if (f && fclose(f) != 0) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* Nothing of that name is there: *ret_why, or the value 0, which for a wait and a function is told. */
+static int missing_judge(const struct condition *c, const struct measures *m, char **ret_why)
+{
+	const char *class = class_of(c->key);
+	_cleanup_(freep) char *there = NULL;
+
+	if (strncmp(c->key, "wait:", 5) == 0 || strncmp(c->key, "cpu:", 4) == 0) {
+		log_info("--fail-if %s: there is no %s, which counts as 0 (wcbpf report --section %s lists them)", c->text,
+			 *c->key == 'w' ? "such wait" : "sample in that function", *c->key == 'w' ? "resources" : "self");
+		return 0;
+	}
+	if (!class)
+		return options_refuse(ret_why, "--fail-if %s: there is no number of that name (man wcbpf-report lists them)",
+				      c->text);
+	if (has_class(m, class))
+		return 0;
+	there = classes_there(m);
+	return options_refuse(ret_why, "--fail-if %s: no op is of class %s; there are %s (wcbpf report --section classes)",
+			      c->text, class, there ? there : "none");
 }
 
 /* The value to compare, in the condition's unit. 0, -EINVAL with *ret_why. */
@@ -199,13 +280,9 @@ static int value_find(const struct condition *c, const struct measures *m, doubl
 				      "--fail-if %s: there are ops of that class of several kinds: name one, as in "
 				      "p50:call_exec:CLASS",
 				      c->text);
-	if (!x && !is_open_ended(c->key))
-		return options_refuse(ret_why,
-				      "--fail-if %s: there is no number of that name (man wcbpf-report lists them)",
-				      c->text);
 	*ret = x ? x->value : 0;
 	if (!x)
-		return 0;
+		return missing_judge(c, m, ret_why);
 	if (c->percent && x->whole <= 0 && x->value > 0)
 		return options_refuse(ret_why, "--fail-if %s: it is a share of nothing; give a number or a time",
 				      c->text);

@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,28 +57,30 @@ static bool cut_word(char *s, const char *word)
 	return true;
 }
 
-/* "* 0.5", "x0.5", "x 50%" at the end of s; cuts it off. */
+static bool is_times(const char *s, size_t at)
+{
+	return s[at] == '*' || ((s[at] == 'x' || s[at] == 'X') && (!at || isspace((unsigned char)s[at - 1])));
+}
+
+/* "* 0.5", "x0.5", "x 50%", "* 1e-3" at the end of s; cuts it off. Of too many digits *ret is infinite. */
 static bool cut_factor(char *s, double *ret)
 {
 	size_t n = strlen(s), at = n;
-	char *end;
 	bool percent = n && s[n - 1] == '%';
+	char *end;
 
-	if (percent)
+	while (at && !is_times(s, at - 1))
 		at--;
-	while (at && (isdigit((unsigned char)s[at - 1]) || s[at - 1] == '.'))
-		at--;
-	if (at == n - percent)
+	if (!at)
 		return false;
-	*ret = strtod(s + at, &end);
-	if (end != s + n - percent || !isfinite(*ret))
+	end = s + at + strspn(s + at, " \t");
+	/* No hexadecimal numbers, no words. */
+	if (!(isdigit((unsigned char)*end) || *end == '.') || strspn(end, "0123456789.eE+-") != strlen(end) - percent)
+		return false;
+	*ret = strtod(end, &end);
+	if (end != s + n - percent)
 		return false;
 	*ret /= percent ? 100 : 1;
-	while (at && isspace((unsigned char)s[at - 1]))
-		at--;
-	if (!at || (s[at - 1] != '*' && ((s[at - 1] != 'x' && s[at - 1] != 'X') ||
-					 (at > 1 && !isspace((unsigned char)s[at - 2])))))
-		return false;
 	s[at - 1] = 0;
 	trim(s);
 	return true;
@@ -207,7 +208,8 @@ static int change_parse(struct parser *p, char *text)
 {
 	struct replay_change c = { .what = REPLAY_TIME };
 	char *s = trim(text);
-	int e = global_parse(p, s, &c);
+	_cleanup_(freep) char *whole = strdup(s);
+	int e = whole ? global_parse(p, s, &c) : -ENOMEM;
 
 	if (e < 0)
 		return e;
@@ -220,6 +222,9 @@ static int change_parse(struct parser *p, char *text)
 	}
 	if (!cut_factor(s, &c.factor))
 		return fail(p, -EINVAL, "\"%s\" is no change: write NAME * FACTOR, LOCK removed, cpus = N or no runqueue", s);
+	if (c.factor > REPLAY_FACTOR_MAX)
+		return fail(p, -EINVAL, "\"%s\": the factor is too large, it may be from 0 to %.0f (0.5: half the time)",
+			    whole, REPLAY_FACTOR_MAX);
 	if (cut_word(s, "cpu"))
 		c.what = REPLAY_CPU;
 	else if (cut_word(s, "delay") || cut_word(s, "delays"))

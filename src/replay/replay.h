@@ -109,8 +109,9 @@ enum replay_change_what {
 struct replay_change {
 	uint8_t what;	/* enum replay_change_what */
 	uint32_t class; /* index, for what needs one */
-	double factor;	/* 0 and more */
+	double factor;	/* from 0 to REPLAY_FACTOR_MAX */
 };
+#define REPLAY_FACTOR_MAX 1e6
 struct replay_scenario {
 	struct replay_change *changes; /* all at once; of several on the same time the factors multiply */
 	size_t n;

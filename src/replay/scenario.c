@@ -15,7 +15,6 @@
 #define BASELINE_MAX 0.01
 #define APART_MAX 0.03
 #define BROKEN_MAX 0.001
-#define FACTOR_MAX 1e6
 
 void weights_done(struct weights *w)
 {
@@ -35,7 +34,7 @@ static int change_check(const struct replay *r, const struct replay_change *c)
 		return -EINVAL;
 	if (c->what == REPLAY_NO_LOCK && r->classes[c->class].lock == NONE)
 		return -EINVAL;
-	if (!(c->factor >= 0 && c->factor <= FACTOR_MAX))
+	if (!(c->factor >= 0 && c->factor <= REPLAY_FACTOR_MAX))
 		return -EINVAL;
 	return 0;
 }

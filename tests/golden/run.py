@@ -372,6 +372,7 @@ def main():
                         (['--time', '3s,', 'app.ndjson'], 'the recording is 2.000 s long'),
                         (['--below', '(', 'app.ndjson'], '--below (: '),
                         (['--fail-if', 'lock', 'app.ndjson'], '--fail-if lock: not NAME OP VALUE'),
+                        (['whatif', 'main * 1e308', 'app.ndjson'], '"main * 1e308": the factor is too large'),
                         (['diff', 'app.ndjson'], 'diff needs two recordings'),
                         (['diff', 'app.ndjson', 'nosuch'], 'nosuch: No such file or directory'),
                         (['explain', '4711', 'app.ndjson'], 'there is no op 4711 in app.ndjson'),

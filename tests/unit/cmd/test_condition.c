@@ -58,9 +58,11 @@ Test(condition, operators_and_units)
 		{ "  lock  >  1%  ", 1 },
 		{ "makespan > 9s, lock > 20%", 1 },
 		{ "makespan > 9s,lock > 30%", 0 },
-		/* A class that is not there took no time, and did not run. */
-		{ "p99:gone > 0ms", 0 },
-		{ "count:gone < 1", 1 },
+		/* It is there, and not on the path. */
+		{ "path:query > 0ms", 0 },
+		{ "path:call:query > 0ms", 0 },
+		{ "wait:fsync > 1ms", 0 },
+		{ "cpu:malloc < 1ms", 1 },
 		/* Operators and commas in a name. */
 		{ "p99:call:f<int>(a, b) > 4ms", 1 },
 		{ "p99:f<int>(a, b) > 6ms, lock > 20%", 1 },
@@ -80,8 +82,33 @@ Test(condition, what_cannot_be_judged_is_no_pass)
 		"makespan > 10%",  /* a share of nothing */
 		"p99:twice > 1ms", /* of two kinds */
 		"makespan > +5%",  /* grown from what? */
+		"p99:gone > 0ms",  /* no op is of that class */
+		"count:gone < 1",
+		"path:gone < 1s",
+		"p99:call:gone > 0ms",
+		"lost > 1e400",	   /* no number is larger */
+		"lock > 1e400%",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect(holds(bad[i]) == -EINVAL, "%s: %d", bad[i], holds(bad[i]));
+}
+
+/* What is wrong, and what there is instead. */
+Test(condition, a_class_that_is_not_there_is_told)
+{
+	_cleanup_(conditions_done) struct conditions c = { 0 };
+	_cleanup_(freep) char *why = NULL;
+	static struct measure totals[] = {
+		{ .key = (char *)(uintptr_t) "total:call:little", .value = 1 },
+		{ .key = (char *)(uintptr_t) "total:call:more", .value = 3 },
+		{ .key = (char *)(uintptr_t) "total:exec:most", .value = 4 },
+		{ .key = (char *)(uintptr_t) "total:thread:some", .value = 2 },
+	};
+	const struct measures some = { .list = totals, .n = 4 };
+
+	cr_assert(conditions_parse(&c, "lock > 1%, p99:qerry >= 50ms", &why) == 0);
+	cr_assert(conditions_judge(&(struct conditions){ .list = c.list + 1, .n = 1 }, &some, &why) == -EINVAL);
+	cr_expect_str_eq(why, "--fail-if p99:qerry >= 50ms: no op is of class qerry; there are exec:most, call:more, "
+			      "thread:some (wcbpf report --section classes)");
 }
