@@ -172,7 +172,8 @@ def test_budget(live):
     counted = [x['detached_probes'] for x in (rec.summary['capture_integrity'], rec.header['wcbpf']['integrity'])]
     check(counted == [1, 1] and rec.summary['capture_integrity']['status'] == 'partial', 'the verdict: %s', counted)
     check('1 probe(s) detached' in rec.summary['caveat_message'], 'the caveat: %s', rec.summary['caveat_message'])
-    check('PARTIAL: 1 probe(s) detached' in rec.err, 'at the end: %s', rec.err)
+    # Beside it a kernel stack may be missing: another tracer took one on that CPU when the thread was preempted.
+    check(re.search(r'PARTIAL: .*\b1 probe\(s\) detached', rec.err), 'at the end: %s', rec.err)
     priced(live, rec)
     rc, page, err = live.run([live.wcbpf, 'report', rec.dir])
     check(rc == 0 and 'detached: probed_work at ' in page, 'the first page: %s %s', page[:300], err)

@@ -7,7 +7,8 @@
  *   probed execs N CALLS            so do N children that exec this program
  *   probed moved N CALLS [MS]       a thread that is not the first execs "probed threads N CALLS MS"
  *   probed library N CALLS [MS]     the same of a library's function, loaded MS before; then N forked children do it
- *   probed two N ROUNDS             N threads, each round 60 calls of probed_work(), one of probed_rare(), and 2 ms of rest
+ *   probed two N ROUNDS             N threads, each round 60 calls of probed_work(), in every fourth one of probed_rare(),
+ *                              and 2 ms of rest
  *   probed until                    it calls on until SIGTERM, from four threads, each line of output a number
  *
  *   calls probed_work=N probed_library=N probed_rare=N
@@ -57,11 +58,12 @@ static void *two_thread(void *arg)
 	for (uint64_t i = 0; i < n; i++) {
 		for (uint64_t k = 0; k < 60; k++)
 			probed_work(k, "often");
-		probed_rare(i);
+		if (i % 4 == 0)
+			probed_rare(i);
 		usleep(2000);
 	}
 	__atomic_add_fetch(&counts->work, 60 * n, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&counts->rare, n, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&counts->rare, (n + 3) / 4, __ATOMIC_RELAXED);
 	return NULL;
 }
 
