@@ -39,9 +39,6 @@ struct wcprof_graph {
 	uint32_t pair_n;      /* keys of op and strand; those of ops alone follow, one an op_key */
 };
 
-/* Steps refer to nodes: with more there is no comparison. */
-#define WCPROF_NODES_MAX (1u << 27)
-
 /* 0, -ENOMEM. */
 int wcprof_graph_make(const struct replay *r, struct wcprof_graph *ret);
 void wcprof_graph_done(struct wcprof_graph *g);

@@ -54,6 +54,7 @@ struct walker {
 void wcprof_tape_done(struct wcprof_tape *t)
 {
 	free(t->v);
+	free(t->fars);
 	*t = (struct wcprof_tape){ 0 };
 }
 
@@ -67,9 +68,14 @@ static void walker_done(struct walker *x)
 
 static int step_put(struct wcprof_tape *t, enum wcprof_step_what what, uint32_t ref, int64_t ns)
 {
-	if (VEC_RESERVE(t->v, t->cap, t->n + 1) < 0)
+	bool far = ns < 0 || ns > UINT32_MAX;
+
+	if (VEC_RESERVE(t->v, t->cap, t->n + 1) < 0 || (far && VEC_RESERVE(t->fars, t->far_cap, t->far_n + 1) < 0))
 		return -ENOMEM;
-	t->v[t->n++] = (struct wcprof_step){ .ns = ns, .ref = ref, .what = (uint8_t)what };
+	t->v[t->n++] = (struct wcprof_step){ .ns = far ? (uint32_t)t->far_n : (uint32_t)ns, .ref = ref & WCPROF_REF_NONE,
+					     .what = what & 15u, .far = far };
+	if (far)
+		t->fars[t->far_n++] = ns;
 	return 0;
 }
 
@@ -372,7 +378,7 @@ static int root_walk(struct walker *x, uint32_t root, int64_t *latest_ns)
 
 static bool is_of_op(const struct wcprof_step *s)
 {
-	return s->what <= STEP_KEEP && s->ref != NONE;
+	return s->what <= STEP_KEEP && s->ref != WCPROF_REF_NONE;
 }
 
 static bool is_beginning(const struct wcprof_step *s)
@@ -396,9 +402,9 @@ static int keeps_put(struct walker *x)
 		struct wcprof_step s = x->t.v[i];
 		uint32_t op = s.ref;
 
-		if ((s.what == STEP_BASE || s.what == STEP_CYCLE) && op != NONE)
-			s.ref = kept[op];
-		if (step_put(&t, (enum wcprof_step_what)s.what, s.ref, s.ns) < 0)
+		if ((s.what == STEP_BASE || s.what == STEP_CYCLE) && op != WCPROF_REF_NONE)
+			s.ref = kept[op] & WCPROF_REF_NONE;
+		if (step_put(&t, (enum wcprof_step_what)s.what, s.ref, wcprof_step_ns(&x->t, &s)) < 0)
 			return -ENOMEM;
 		if (is_beginning(&s) && x->keep[op] && step_put(&t, STEP_KEEP, op, kept[op]) < 0)
 			return -ENOMEM;
@@ -407,51 +413,6 @@ static int keeps_put(struct walker *x)
 	wcprof_tape_done(&x->t);
 	x->t = t;
 	t = (struct wcprof_tape){ 0 };
-	return 0;
-}
-
-/* Ops that matter at the same time have slots of their own: few, that stay in a cache. */
-static int slots_assign(struct walker *x)
-{
-	size_t n = x->g->node_n, free_n = 0;
-	_cleanup_(freep) size_t *last = calloc(n, sizeof(*last));
-	_cleanup_(freep) uint32_t *slot = malloc(n * sizeof(*slot)), *unused = malloc(n * sizeof(*unused));
-	uint32_t inside = 0;
-
-	if (!last || !slot || !unused)
-		return -ENOMEM;
-	memset(slot, 0xff, n * sizeof(*slot));
-	for (size_t i = 0; i < x->t.n; i++) {
-		const struct wcprof_step *s = &x->t.v[i];
-
-		if (!is_of_op(s) || s->what == STEP_BASE || s->what == STEP_CYCLE)
-			continue;
-		last[s->ref] = i;
-		/* Until another is entered, its time is not written back. */
-		if (s->what == STEP_ENTER || s->what == STEP_END || s->what == STEP_END_LATEST) {
-			last[inside] = i;
-			inside = s->what == STEP_ENTER ? s->ref : 0;
-		}
-	}
-	inside = 0;
-	for (size_t i = 0; i < x->t.n; i++) {
-		struct wcprof_step *s = &x->t.v[i];
-		uint32_t op = s->ref, left = 0;
-
-		if (!is_of_op(s) || s->what == STEP_BASE || s->what == STEP_CYCLE)
-			continue;
-		if (slot[op] == NONE)
-			slot[op] = free_n ? unused[--free_n] : (uint32_t)x->t.slot_n++;
-		s->ref = slot[op];
-		if (s->what == STEP_ENTER || s->what == STEP_END || s->what == STEP_END_LATEST) {
-			left = inside;
-			inside = s->what == STEP_ENTER ? op : 0;
-		}
-		if (left && left != op && last[left] == i)
-			unused[free_n++] = slot[left];
-		if (last[op] == i)
-			unused[free_n++] = slot[op];
-	}
 	return 0;
 }
 
@@ -469,9 +430,54 @@ int wcprof_tape_make(const struct wcprof_graph *g, struct wcprof_tape *ret)
 		if (root_walk(&x, g->roots[i], &latest_ns) < 0)
 			return -ENOMEM;
 	}
-	if (keeps_put(&x) < 0 || slots_assign(&x) < 0)
+	if (keeps_put(&x) < 0)
 		return -ENOMEM;
 	*ret = x.t;
 	x.t = (struct wcprof_tape){ 0 };
+	return 0;
+}
+
+/* Ops that matter at the same time have slots of their own: few, that stay in a cache. */
+int wcprof_tape_slots(struct wcprof_tape *t, size_t node_n)
+{
+	size_t n = node_n, free_n = 0;
+	_cleanup_(freep) size_t *last = calloc(n, sizeof(*last));
+	_cleanup_(freep) uint32_t *slot = malloc(n * sizeof(*slot)), *unused = malloc(n * sizeof(*unused));
+	uint32_t inside = 0;
+
+	if (!last || !slot || !unused)
+		return -ENOMEM;
+	memset(slot, 0xff, n * sizeof(*slot));
+	for (size_t i = 0; i < t->n; i++) {
+		const struct wcprof_step *s = &t->v[i];
+
+		if (!is_of_op(s) || s->what == STEP_BASE || s->what == STEP_CYCLE)
+			continue;
+		last[s->ref] = i;
+		/* Until another is entered, its time is not written back. */
+		if (s->what == STEP_ENTER || s->what == STEP_END || s->what == STEP_END_LATEST) {
+			last[inside] = i;
+			inside = s->what == STEP_ENTER ? s->ref : 0;
+		}
+	}
+	inside = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		struct wcprof_step *s = &t->v[i];
+		uint32_t op = s->ref, left = 0;
+
+		if (!is_of_op(s) || s->what == STEP_BASE || s->what == STEP_CYCLE)
+			continue;
+		if (slot[op] == NONE)
+			slot[op] = free_n ? unused[--free_n] : (uint32_t)t->slot_n++;
+		s->ref = slot[op] & WCPROF_REF_NONE;
+		if (s->what == STEP_ENTER || s->what == STEP_END || s->what == STEP_END_LATEST) {
+			left = inside;
+			inside = s->what == STEP_ENTER ? op : 0;
+		}
+		if (left && left != op && last[left] == i)
+			unused[free_n++] = slot[left];
+		if (last[op] == i)
+			unused[free_n++] = slot[op];
+	}
 	return 0;
 }

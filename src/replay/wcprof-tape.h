@@ -27,19 +27,35 @@ enum wcprof_step_what {
 	STEP_LOCK,	/* ns of waiting; ref: the lock */
 };
 
+/* What a step refers to has a number below this; WCPROF_REF_NONE: nothing. */
+#define WCPROF_REF_MAX ((1u << 27) - 1)
+#define WCPROF_REF_NONE WCPROF_REF_MAX
+
+/* They are many, and each scenario goes through all. */
 struct wcprof_step {
-	int64_t ns;
-	uint32_t ref; /* an op: its slot */
-	uint8_t what;
+	uint32_t ns;	   /* if far: number of fars */
+	uint32_t ref : 27; /* an op: its slot */
+	uint32_t what : 4; /* enum wcprof_step_what */
+	uint32_t far : 1;  /* negative, or beyond 32 bits */
 };
+_Static_assert(sizeof(struct wcprof_step) == 8, "two words");
 
 struct wcprof_tape {
 	struct wcprof_step *v;
 	size_t n, cap;
+	int64_t *fars;
+	size_t far_n, far_cap;
 	size_t slot_n, kept_n; /* ops whose times, and starts, have to be known at once */
 	int64_t begin_ns;      /* of the first root */
 };
 
-/* 0, -ENOMEM. */
+static inline int64_t wcprof_step_ns(const struct wcprof_tape *t, const struct wcprof_step *s)
+{
+	return s->far ? t->fars[s->ns] : s->ns;
+}
+
+/* Steps refer to nodes. 0, -ENOMEM. */
 int wcprof_tape_make(const struct wcprof_graph *g, struct wcprof_tape *ret);
+/* Then, of node_n nodes, to slots. The graph is needed no more. 0, -ENOMEM: only wcprof_tape_done() is left to do. */
+int wcprof_tape_slots(struct wcprof_tape *t, size_t node_n);
 void wcprof_tape_done(struct wcprof_tape *t);

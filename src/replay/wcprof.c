@@ -115,7 +115,7 @@ struct ends {
 
 static void root_begin(const struct pass *p, const struct wcprof_step *s, struct ends *e)
 {
-	struct lanes start = later(&e->chain, (double)s->ns);
+	struct lanes start = later(&e->chain, (double)wcprof_step_ns(&p->x->t, s));
 
 	if (s->what == STEP_ROOT)
 		p->slots[s->ref] = start;
@@ -137,7 +137,7 @@ static void pass_run(const struct pass *p, struct ends *e)
 	const struct wcprof_tape *tape = &p->x->t;
 
 	for (const struct wcprof_step *s = tape->v; s < tape->v + tape->n; s++) {
-		double ns = (double)s->ns;
+		double ns = (double)wcprof_step_ns(tape, s);
 
 		switch ((enum wcprof_step_what)s->what) {
 		case STEP_ROOT:
@@ -159,7 +159,7 @@ static void pass_run(const struct pass *p, struct ends *e)
 			p->slots[s->ref] = t;
 			break;
 		case STEP_BASE:
-			base = s->ref == NONE ? (struct lanes){ 0 } : p->kept[s->ref];
+			base = s->ref == WCPROF_REF_NONE ? (struct lanes){ 0 } : p->kept[s->ref];
 			break;
 		case STEP_ANCHOR:
 			p->slots[s->ref] = later(&base, ns);
@@ -232,6 +232,12 @@ struct wcprof *wcprof_free(struct wcprof *x)
 	return NULL;
 }
 
+/* Steps have room for so many numbers: of ops, keys of their own time, tags, locks. */
+static bool are_few(const struct replay *r)
+{
+	return r->m->op_n < WCPROF_REF_MAX && r->tag_n + r->op_key_n < WCPROF_REF_MAX && r->lock_n < WCPROF_REF_MAX;
+}
+
 int wcprof_new(const struct replay *r, struct wcprof **ret)
 {
 	_cleanup_(wcprof_freep) struct wcprof *x = calloc(1, sizeof(*x));
@@ -239,13 +245,15 @@ int wcprof_new(const struct replay *r, struct wcprof **ret)
 	if (!x)
 		return -ENOMEM;
 	x->r = r;
-	if (r->m->op_n <= 1 || r->m->op_n >= WCPROF_NODES_MAX) {
+	if (r->m->op_n <= 1 || !are_few(r)) {
 		*ret = NULL;
 		return 0;
 	}
 	if (wcprof_graph_make(r, &x->g) < 0 || wcprof_tape_make(&x->g, &x->t) < 0)
 		return -ENOMEM;
 	wcprof_graph_shed(&x->g);
+	if (wcprof_tape_slots(&x->t, r->m->op_n) < 0)
+		return -ENOMEM;
 	*ret = TAKE_PTR(x);
 	return 0;
 }

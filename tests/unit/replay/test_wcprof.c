@@ -107,6 +107,19 @@ Test(wcprof, roots_that_overlap)
 	cr_expect(is_near(ask("one * 0.5"), 100), "%g", ask("one * 0.5"));
 }
 
+/* Seconds, own and waited for, before the begin of a root and after it: none of them fits 32 bits of ns. */
+Test(wcprof, times_that_are_long)
+{
+	uint32_t one = op("one", 0, 0, 20000), child = op("child", one, 5000, 15000);
+
+	op("two", 0, 12000, 30000);
+	hand_wait(m, HAND_LOCK, child, 0, "cache", 6000, 11000);
+	cr_expect(is_near(ask(NULL), 30000), "%g", ask(NULL));
+	cr_expect(is_near(ask("child * 0.5"), 27500), "%g", ask("child * 0.5"));
+	cr_expect(is_near(ask("one * 0.5"), 25000), "%g", ask("one * 0.5"));
+	cr_expect(is_near(ask("two * 0"), 20000), "%g", ask("two * 0"));
+}
+
 /* One after the other: the time between them stays. */
 Test(wcprof, roots_that_follow_each_other)
 {
