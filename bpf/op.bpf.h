@@ -107,7 +107,9 @@ static __always_inline void value_fill(struct site_scratch *o, const struct wcbp
 		v->len = v->total = 8;
 		return;
 	case WCBPF_VALUE_GO_STRING:
-		if (f->memory && bpf_probe_read_user(pair, sizeof(pair), (void *)(at + f->last))) {
+		if (f->memory && (bpf_probe_read_user(pair, sizeof(pair), (void *)(at + f->last)) ||
+				  (f->length_at && bpf_probe_read_user(&pair[1], sizeof(pair[1]),
+								       (void *)(at + f->last + 8 * f->length_at))))) {
 			v->error = 1;
 			return;
 		}

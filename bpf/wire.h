@@ -493,7 +493,8 @@ struct wcbpf_fetch {
 	__s32 last;
 	__u8 bit_n;	/* of a UINT or INT: only so many bits of it, */
 	__u8 bit_at;	/* from this one on, 0 the lowest; bit_n 0: all. bit_at + bit_n is at most its bits */
-	__u16 pad;
+	__u8 length_at; /* of GO_STRING in memory: how many words behind the address its length is; 0: one */
+	__u8 pad;
 	__s64 at;
 };
 

@@ -401,10 +401,10 @@ static int finish(struct cursor *c, const struct type *t, struct objfile_why *re
 	case SIGNED:
 		return cursor_number(c, (uint32_t)t->size, t->kind == SIGNED, ret_why);
 	case STRING:
-		return cursor_counted_string(c, ret_why);
+		return cursor_counted_string(c, 8, ret_why);
 	case SLICE:
 		if (is_bytes(t))
-			return cursor_counted_string(c, ret_why);
+			return cursor_counted_string(c, 8, ret_why);
 		return why(ret_why, -ENOTSUP, "it is a slice: name .ptr, .len or an element");
 	case ARRAY:
 		return cursor_bytes(c, t->size, false, ret_why);

@@ -140,7 +140,7 @@ int cursor_refer(struct cursor *c, Dwarf_Die *type, struct objfile_why *ret_why)
 /* What is here as a value of that kind; bytes is its size. */
 int cursor_number(struct cursor *c, uint32_t bytes, bool is_signed, struct objfile_why *ret_why);
 int cursor_c_string(struct cursor *c, struct objfile_why *ret_why);	 /* here is a pointer to it */
-int cursor_counted_string(struct cursor *c, struct objfile_why *ret_why); /* here are pointer and length */
+int cursor_counted_string(struct cursor *c, uint64_t length_off, struct objfile_why *ret_why); /* a pointer is here */
 int cursor_bytes(struct cursor *c, uint64_t bytes, bool is_text, struct objfile_why *ret_why);
 /* By the type that is here. */
 int cursor_finish(struct cursor *c, struct objfile_types *t, Dwarf_Die *type, struct objfile_value *ret,

@@ -7,6 +7,7 @@
  */
 #include <dwarf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "objfile/types.h"
@@ -161,15 +162,17 @@ int cursor_c_string(struct cursor *c, struct objfile_why *ret_why)
 	return err;
 }
 
-int cursor_counted_string(struct cursor *c, struct objfile_why *ret_why)
+int cursor_counted_string(struct cursor *c, uint64_t length_off, struct objfile_why *ret_why)
 {
 	const struct piece *text, *len;
 	int err = 0;
 
+	if (length_off % 8 || !length_off || length_off / 8 > UINT8_MAX)
+		return why(ret_why, -ENOTSUP, "its length is %" PRIu64 " bytes behind its address", length_off);
 	if (c->place) {
 		err = find_piece(c, c->off, 8, &text, ret_why);
 		if (!err)
-			err = find_piece(c, c->off + 8, 8, &len, ret_why);
+			err = find_piece(c, c->off + length_off, 8, &len, ret_why);
 		if (err)
 			return err;
 		c->fetch = (struct wcbpf_fetch){ .from = WCBPF_FROM_REG, .reg = text->reg, .reg2 = len->reg };
@@ -177,6 +180,7 @@ int cursor_counted_string(struct cursor *c, struct objfile_why *ret_why)
 	}
 	c->fetch.type = WCBPF_VALUE_GO_STRING;
 	c->fetch.bytes = WCBPF_VALUE_BYTES_MAX;
+	c->fetch.length_at = c->place || length_off == 8 ? 0 : (__u8)(length_off / 8);
 	return 0;
 }
 
@@ -282,10 +286,10 @@ static int finish_string_class(struct cursor *c, struct objfile_types *t, Dwarf_
 	}
 	for (size_t i = 0; i < 2 && name && !strcmp(name, "String"); i++) {
 		if (!find_chain(t, *type, rust_len, &len, &found) || !find_chain(t, *type, rust_text[i], &off, &found) ||
-		    !type_peel(&found, &peeled) || len != off + 8)
+		    !type_peel(&found, &peeled) || len <= off)
 			continue;
 		err = cursor_move(c, (int64_t)off, ret_why);
-		return err ? err : cursor_counted_string(c, ret_why);
+		return err ? err : cursor_counted_string(c, len - off, ret_why);
 	}
 	return why(ret_why, -ENOTSUP, "it is a structure (%s): name one of its fields", name ? name : "without a name");
 }
@@ -318,7 +322,7 @@ static int finish(struct cursor *c, struct objfile_types *t, Dwarf_Die peeled, s
 
 	if (type_is_structure(&peeled))
 		return types_complete(t, &peeled) ? why(ret_why, -ENOTSUP, "its structure is only declared") :
-		       is_counted(t, &peeled)	  ? cursor_counted_string(c, ret_why) :
+		       is_counted(t, &peeled)	  ? cursor_counted_string(c, 8, ret_why) :
 						    finish_string_class(c, t, &peeled, ret_why);
 	if (dwarf_tag(&peeled) == DW_TAG_array_type)
 		return finish_array(c, &peeled, ret_why);

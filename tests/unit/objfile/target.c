@@ -291,7 +291,7 @@ const char *target_value(const struct target *t, const struct wcbpf_fetch *f, ui
 	case WCBPF_VALUE_BYTES:
 		return show_bytes(t, it, f->bytes);
 	case WCBPF_VALUE_GO_STRING:
-		if (f->memory && (!target_read(t, it + 8, &other, 8) || !target_read(t, it, &it, 8)))
+		if (f->memory && (!target_read(t, it + (f->length_at ? 8 * f->length_at : 8), &other, 8) || !target_read(t, it, &it, 8)))
 			return "?";
 		return show_text(t, it, other, false);
 	}

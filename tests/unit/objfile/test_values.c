@@ -183,7 +183,7 @@ Test(values, cxx_not_optimized)
 }
 
 static const char rust_source[] =
-	"use std::hint::black_box;\n"
+	"fn black_box<T>(x: T) -> T { let y = unsafe { std::ptr::read_volatile(&x) }; std::mem::forget(x); y }\n"
 	"pub struct Inner { pub id: u32, pub name: String }\n"
 	"pub struct Big { pub a: i64, pub inner: Box<Inner>, pub c: [u16; 3] }\n"
 	"#[no_mangle] #[inline(never)] pub fn plain(a: i32, s: &str, b: &Big, v: &[u32], t: &String, big: Big, last: u8) -> usize\n"
