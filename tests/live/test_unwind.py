@@ -256,6 +256,9 @@ def test_rust_symbols(live):
 RUST = '''
 use std::time::Duration;
 
+/* So that what comes before is no tail call. */
+fn kept<T: Copy>(x: T) { unsafe { std::ptr::read_volatile(&x); } }
+
 struct Sleeper<T> { rounds: T }
 
 trait Nap { fn nap(&self); }
@@ -264,14 +267,14 @@ impl<T: Copy + Into<u64>> Nap for Sleeper<T> {
     #[inline(never)]
     fn nap(&self) {
         with_closure(|ms| std::thread::sleep(Duration::from_millis(ms)), self.rounds.into());
-        std::hint::black_box(self);
+        kept(self.rounds);
     }
 }
 
 #[inline(never)]
 fn with_closure<F: Fn(u64)>(f: F, ms: u64) {
     f(ms);
-    std::hint::black_box(ms);
+    kept(ms);
 }
 
 fn main() {
