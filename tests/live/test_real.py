@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """Real programs: redis, postgres, make, python, a pipeline. Recorded, reported, invariants hold."""
+import json
 import os
 import re
 import shutil
@@ -212,3 +213,22 @@ def test_shell_pipeline(live):
     sleeps = [w for w in rec.waits if w.kind == 'sleep' and close_to(w.blocked, 100 * MS, 0.1, 5 * MS + live.slack_ns)]
     check(len(sleeps) == 5, '%d sleeps', len(sleeps))
     check(any(w.reason == 'exec' and w.target for w in rec.waits), 'the shell waits for no child')
+
+
+def test_pipeline_path(live):
+    """A writer whose pipe is full wakes its reader from within its wait: the critical path leads through all of them."""
+    script = 'seq 1 100000 | sort -R | gzip | wc -c; sleep 0.2'
+    rec = live.record(['sh', '-c', script])
+    rc, out, err = live.run([live.wcbpf, 'report', '--json', '--section', 'path', rec.dir])
+    check(rc == 0, 'report: %s', err)
+    path = json.loads(out)['path']
+    gap = sum(x['ns'] for x in path['stretches'] if x['state'] == 'gap')
+    classes = {x['class'] for x in path['stretches']}
+    live.figure('pipeline: %.0f ms, %.1f ms of the path are a gap', path['makespan_ns'] / MS, gap / MS)
+    check(gap < path['makespan_ns'] / 50, 'nothing is known of %d of %d ns', gap, path['makespan_ns'])
+    check({'sort', 'sleep'} <= classes, 'on the path are %s', classes)
+    # sort reads all before it writes, so nothing runs beside it but seq.
+    rc, out, err = live.run([live.wcbpf, 'whatif', '--json', 'op:internal:sort cpu * 0.5', rec.dir])
+    check(rc == 0, 'whatif: %s', err)
+    oncpu, saved = sum(t.oncpu for t in rec.threads if t.comm == 'sort'), json.loads(out)['saves_ns']
+    check(saved > 0.3 * oncpu, 'half of %d ns of sort saves %d', oncpu, saved)
