@@ -53,6 +53,7 @@ struct go_run {
 struct draft {
 	struct replay *r;
 	const struct model *m;
+	size_t part_n;	     /* in which strands become points at once; 0: as many as pay */
 	uint32_t *waits;     /* model waits by strand, each in time order */
 	size_t *wait_first;  /* by strand, strand_n + 1 */
 	uint32_t *site;	     /* by place in waits: user stack with which it waits; 0: preempted, no stack */

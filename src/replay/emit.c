@@ -21,16 +21,8 @@
 
 /* A piece with so many samples is known by its own. */
 #define OWN_SAMPLES 12
-/* With so many tags what lies at the ends of computing, and names of resources, are no longer told apart. */
-#define TAGS_DETAILED_MAX (1 << 16)
 /* A resource with a smaller part of all blocked time than this has no name of its own. */
 #define RESOURCE_PART 1000
-/* Times of years, as only damage makes them, are cut into very many points. */
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define POINTS_MAX (1 << 18)
-#else
-#define POINTS_MAX (1 << 28)
-#endif
 /* How late a timer may be by itself; beyond, a time limit is not what it seems. */
 #define TIMER_LATE_NS 1000000
 /* Of what a strand computes, less than such a part that it did on no CPU is not told apart. */
@@ -40,8 +32,9 @@ enum end_what { END_EDGE = 1u << 28, END_WAIT = 2u << 28, END_WAKE = 3u << 28, E
 
 struct emitter {
 	struct draft *d;
-	struct tags tags;
-	struct emit_samples samples;
+	struct tags *tags;
+	struct emit_samples *samples;
+	const struct emit_idents *idents;
 	size_t sample_at;   /* of the strand's */
 	uint32_t s;
 	int64_t cursor_ns;  /* up to here the strand has points */
@@ -49,8 +42,6 @@ struct emitter {
 	int64_t piece_ns, piece_from_ns;
 	uint32_t before;
 	uint32_t strand_key, op_key, own_n;
-	uint64_t *ident_ns; /* by string: blocked time of delays that wait for it */
-	uint64_t blocked_ns;
 	uint32_t *held; /* locks that it has, innermost last */
 	struct emit_op {
 		uint32_t op, op_key;
@@ -62,8 +53,6 @@ struct emitter {
 
 static void emitter_done(struct emitter *e)
 {
-	tags_done(&e->tags);
-	free(e->ident_ns);
 	free(e->held);
 	free(e->ops);
 }
@@ -173,7 +162,7 @@ static int either_add(struct emitter *e, const struct point *p, uint32_t token)
 /* Samples of the strand in the piece that ends now go to its tag. */
 static int piece_samples(struct emitter *e, int64_t to_ns, size_t *ret_n)
 {
-	struct emit_samples *x = &e->samples;
+	struct emit_samples *x = e->samples;
 	size_t end = x->first[e->s + 1], from;
 
 	while (e->sample_at < end && x->times[x->order[e->sample_at]].at_ns < e->piece_from_ns)
@@ -201,19 +190,19 @@ static int piece_end(struct emitter *e, uint32_t after)
 	if (piece_samples(e, e->cursor_ns, &n) < 0)
 		return -ENOMEM;
 	/* Only samples are told apart by the ends. */
-	if (e->samples.first[r->strand_n] && r->tag_n < TAGS_DETAILED_MAX) {
+	if (e->samples->first[r->strand_n] && r->tag_n < TAGS_DETAILED_MAX) {
 		key.before = e->before;
 		key.after = after;
 	}
 	if (n >= OWN_SAMPLES)
 		key.own = ++e->own_n;
-	if (tags_intern(&e->tags, &key, &tag) < 0)
+	if (tags_intern(e->tags, &key, &tag) < 0)
 		return -ENOMEM;
 	r->tags[tag].ns += (uint64_t)e->piece_ns;
 	r->tags[tag].count++;
 	r->tags[tag].samples += n;
-	for (size_t i = e->samples.hit_n - n; i < e->samples.hit_n; i++)
-		e->samples.hits[i].tag = tag;
+	for (size_t i = e->samples->hit_n - n; i < e->samples->hit_n; i++)
+		e->samples->hits[i].tag = tag;
 	for (size_t i = e->piece_first; i < r->points.n; i++)
 		r->points.cpu_tag[i] = tag;
 	e->piece_first = r->points.n;
@@ -255,10 +244,10 @@ static int delay_tag(struct emitter *e, const struct model_wait *w, int64_t ns, 
 	struct tag key = { .op_key = e->op_key, .strand_key = e->strand_key, .row = w->row,
 			   .lock = e->held_n ? e->held[e->held_n - 1] : NONE };
 
-	if (w->ident_id < strtab_n(e->d->m->strings) && e->ident_ns[w->ident_id] * RESOURCE_PART >= e->blocked_ns &&
+	if (w->ident_id < strtab_n(e->d->m->strings) && e->idents->ns[w->ident_id] * RESOURCE_PART >= e->idents->blocked_ns &&
 	    e->d->r->tag_n < TAGS_DETAILED_MAX)
 		key.ident_id = w->ident_id;
-	if (tags_intern(&e->tags, &key, ret) < 0)
+	if (tags_intern(e->tags, &key, ret) < 0)
 		return -ENOMEM;
 	e->d->r->tags[*ret].ns += (uint64_t)ns;
 	e->d->r->tags[*ret].count++;
@@ -287,7 +276,7 @@ static int compute_to(struct emitter *e, int64_t at_ns, int64_t *ret_cpu_ns)
 		return 0;
 	p.cpu_ns = *ret_cpu_ns - unplaced_ns;
 	p.wait_ns = unplaced_ns;
-	if (tags_intern(&e->tags, &key, &p.object) < 0)
+	if (tags_intern(e->tags, &key, &p.object) < 0)
 		return -ENOMEM;
 	e->d->r->tags[p.object].ns += (uint64_t)unplaced_ns;
 	e->d->r->tags[p.object].count++;
@@ -390,7 +379,7 @@ static int wait_emit(struct emitter *e, uint32_t wait, int64_t start_ns)
 /* What an end of computing looks like; only samples make a difference of it. */
 static uint32_t item_end(const struct emitter *e, const struct item *x)
 {
-	if (!e->samples.first[e->d->r->strand_n])
+	if (!e->samples->first[e->d->r->strand_n])
 		return 0;
 	switch (x->what) {
 	case POINT_OP_BEGIN:
@@ -409,7 +398,7 @@ static int op_change(struct emitter *e, const struct item *x)
 	uint32_t comm_id = e->d->m->threads[e->d->r->strands[e->s].thread].comm_id, key;
 
 	if (x->what == POINT_OP_BEGIN) {
-		if (tags_op_key(&e->tags, x->op_kind, x->object ? x->object : comm_id, &key) < 0 ||
+		if (tags_op_key(e->tags, x->op_kind, x->object ? x->object : comm_id, &key) < 0 ||
 		    VEC_RESERVE(e->ops, e->op_cap, e->op_n + 1) < 0)
 			return -ENOMEM;
 		e->ops[e->op_n++] = (struct emit_op){ .op = x->ref, .op_key = key };
@@ -576,7 +565,7 @@ static int frame_key(struct emitter *e, const struct strand *x)
 {
 	const struct model_op *o = x->op && x->op < e->d->m->op_n ? &e->d->m->ops[x->op] : NULL;
 	uint32_t comm_id = e->d->m->threads[x->thread].comm_id;
-	int err = tags_op_key(&e->tags, o ? o->kind : OP_INTERNAL, o && o->class_id ? o->class_id : comm_id, &e->frame_key);
+	int err = tags_op_key(e->tags, o ? o->kind : OP_INTERNAL, o && o->class_id ? o->class_id : comm_id, &e->frame_key);
 
 	e->op_key = e->frame_key;
 	return err;
@@ -616,9 +605,9 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	e->piece_first = x->first = r->points.n;
 	e->piece_ns = 0;
 	e->held_n = e->op_n = 0;
-	e->sample_at = e->samples.first[s];
+	e->sample_at = e->samples->first[s];
 	piece_begin(e, END_EDGE);
-	if (tags_strand_key(&e->tags, x, &x->key) < 0 ||
+	if (tags_strand_key(e->tags, x, &x->key) < 0 ||
 	    frame_key(e, x) < 0)
 		return -ENOMEM;
 	e->strand_key = x->key;
@@ -631,41 +620,18 @@ static int strand_emit(struct emitter *e, uint32_t s)
 	if (err == 0)
 		err = piece_end(e, END_EDGE);
 	x->n = r->points.n - x->first;
-	/* When it is over says nothing of when an op is. */
-	if (x->clock)
-		x->op = x->process = 0;
 	return err;
 }
 
-static int idents_weigh(struct emitter *e)
+int emit_strands(struct draft *d, const struct emit_idents *idents, size_t from, size_t to, struct tags *tags,
+		 struct emit_samples *samples, uint32_t *ret_own_n)
 {
-	const struct model *m = e->d->m;
+	_cleanup_(emitter_done) struct emitter e = { .d = d, .idents = idents, .tags = tags, .samples = samples };
+	int err = 0;
 
-	e->ident_ns = calloc(strtab_n(m->strings) + 1, sizeof(*e->ident_ns));
-	if (!e->ident_ns)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->wait_n; i++) {
-		const struct model_wait *w = &m->waits[i];
-
-		if (e->d->use[i] != USE_DELAY || w->blocked_ns <= 0)
-			continue;
-		e->blocked_ns += (uint64_t)w->blocked_ns;
-		if (w->ident_id < strtab_n(m->strings))
-			e->ident_ns[w->ident_id] += (uint64_t)w->blocked_ns;
-	}
-	return 0;
-}
-
-int draft_emit(struct draft *d, struct emit_samples *samples)
-{
-	_cleanup_(emitter_done) struct emitter e = { .d = d };
-	int err = tags_init(&e.tags, d->r);
-
-	if (err == 0)
-		err = idents_weigh(&e);
-	e.samples = *samples;
-	for (size_t s = 0; s < d->r->strand_n && err == 0; s++)
+	for (size_t s = from; s < to && err == 0; s++)
 		err = strand_emit(&e, (uint32_t)s);
-	*samples = e.samples;
+	if (err == 0)
+		*ret_own_n = e.own_n;
 	return err;
 }

@@ -282,7 +282,7 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 {
 	_cleanup_(replay_freep) struct replay *r = calloc(1, sizeof(*r));
 	struct emit_samples samples = { 0 };
-	struct draft d = { .m = m, .r = r };
+	struct draft d = { .m = m, .r = r, .part_n = o ? o->part_n : 0 };
 	int e;
 
 	if (!r)

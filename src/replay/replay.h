@@ -24,6 +24,7 @@ struct replay;
 struct replay_options {
 	uint32_t cpu_n; /* CPUs that the target could use; 0: as the recording tells or lets infer */
 	bool damaged;	/* the file had lines that could not be read, or ended too early */
+	size_t part_n;	/* so many parts are compiled at once, which changes nothing else; 0: as many as pay */
 };
 
 /* Compiles. o may be NULL. 0, -ENOMEM, -E2BIG (more than 2^28 points). An empty recording is fine: its makespan is 0. */
