@@ -482,14 +482,16 @@ static void locks_settle(struct builder *b)
 int draft_holds(struct draft *d)
 {
 	_cleanup_(builder_done) struct builder b = { .d = d, .condvar_id = strtab_find(d->m->strings, "condvar") };
+	size_t n;
 
 	if (lock_waits_mark(&b) < 0)
 		return -ENOMEM;
 	if (b.marks.n)
 		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
+	n = b.marks.n;
 	if (full_learn(&b) < 0 || members_mark(&b) < 0)
 		return -ENOMEM;
-	if (b.marks.n)
+	if (b.marks.n > n)
 		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
 	if (holds_make(&b) < 0)
 		return -ENOMEM;
