@@ -7,6 +7,7 @@
 
 #include "replay/draft.h"
 #include "util/cleanup.h"
+#include "util/crew.h"
 #include "util/map.h"
 #include "util/vec.h"
 
@@ -190,6 +191,7 @@ static int nodes_number(struct maker *k)
 		while (stack_n) {
 			uint32_t op = stack[--stack_n];
 
+			__builtin_prefetch(&first[stack[stack_n < 8 ? 0 : stack_n - 8]]);
 			k->op[++node] = op;
 			k->node[op] = (uint32_t)node;
 			for (size_t c = first[op + 1]; c-- > first[op];)
@@ -432,15 +434,33 @@ static int self_keys_find(struct maker *k)
 	return 0;
 }
 
+/* What hangs below what needs nothing of what waits are of. */
+static int half_first(void *arg, size_t i)
+{
+	struct maker *k = arg;
+
+	if (i)
+		return lengths_find(k);
+	k->parent = calloc(k->m->op_n, sizeof(*k->parent));
+	return !k->parent || parents_find(k) < 0 || circles_cut(k) < 0 || nodes_number(k) < 0 || nodes_fill(k) < 0 ||
+	       children_find(k) < 0 ? -ENOMEM : 0;
+}
+
+static int half_second(void *arg, size_t i)
+{
+	struct maker *k = arg;
+
+	if (i)
+		return self_keys_find(k);
+	return targets_find(k) < 0 || waits_place(k) < 0 ? -ENOMEM : 0;
+}
+
 int wcprof_graph_make(const struct replay *r, struct wcprof_graph *ret)
 {
 	struct wcprof_graph g = { .r = r };
 	_cleanup_(maker_done) struct maker k = { .g = &g, .m = r->m };
 
-	k.parent = calloc(r->m->op_n, sizeof(*k.parent));
-	if (!k.parent || parents_find(&k) < 0 || circles_cut(&k) < 0 || nodes_number(&k) < 0 || nodes_fill(&k) < 0 ||
-	    children_find(&k) < 0 || lengths_find(&k) < 0 || targets_find(&k) < 0 || waits_place(&k) < 0 ||
-	    self_keys_find(&k) < 0) {
+	if (crew_run(2, half_first, &k) < 0 || crew_run(2, half_second, &k) < 0) {
 		wcprof_graph_done(&g);
 		return -ENOMEM;
 	}
