@@ -45,12 +45,27 @@ static unsigned characters(const char *name)
 	return n;
 }
 
+/*
+ * Of "github.com/org/repo/pkg.(*Type).Method" what is behind the directories: the end of such a name tells it from its
+ * like, and a part of it is enough wherever one is asked for.
+ */
+static const char *without_directories(const char *name)
+{
+	const char *end = name + strcspn(name, "([{ :"), *last = NULL;
+
+	for (const char *s = name; s < end; s++)
+		last = *s == '/' ? s : last;
+	return *name != '/' && last && memchr(last, '.', (size_t)(end - last)) ? last + 1 : name;
+}
+
 unsigned report_name_print(FILE *f, const char *name, unsigned columns)
 {
-	const unsigned char *s = (const unsigned char *)name;
 	bool cut = columns && characters(name) > columns;
-	unsigned n = 0, room = cut && columns > 2 ? columns - 2 : columns;
+	const unsigned char *s = (const unsigned char *)(cut ? name = without_directories(name) : name);
+	unsigned n = 0, room;
 
+	cut = cut && characters(name) > columns;
+	room = cut && columns > 2 ? columns - 2 : columns;
 	for (; *s && (!columns || n < room); n++) {
 		size_t len = printable_len(s);
 

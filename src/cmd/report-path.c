@@ -14,7 +14,7 @@
 #include "util/map.h"
 #include "util/vec.h"
 
-enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33 };
+enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33, THING_COLUMNS = 15 };
 
 int report_path_make(struct report *r)
 {
@@ -282,33 +282,42 @@ static void pieces_print(const struct page *p, const struct pieces *x)
 
 /* ---- in time ---- */
 
-static void thread_print(const struct page *p, const struct replay_stretch *s)
+static unsigned thread_print(const struct page *p, const struct replay_stretch *s)
 {
 	const struct model_thread *t = &p->r->m->threads[s->thread];
 
-	if (s->thread) {
-		report_name_print(p->f, page_string(p, t->comm_id), 16);
-		fprintf(p->f, t->goid ? "/goroutine %" PRIu64 " " : "/%" PRIu64 " ", t->goid ? t->goid : t->tid);
-	}
+	if (!s->thread)
+		return 0;
+	return report_name_print(p->f, page_string(p, t->comm_id), 16) +
+	       (unsigned)fprintf(p->f, t->goid ? "/goroutine %" PRIu64 " " : "/%" PRIu64 " ", t->goid ? t->goid : t->tid);
 }
 
 static void stretch_print(const struct page *p, const struct replay_stretch *s)
 {
 	const struct model *m = p->r->m;
 	const struct model_wait *w = &m->waits[s->wait];
+	/* What a sleep waits for is a sleep. */
+	bool waits = (s->state == REPLAY_DELAYED || s->state == REPLAY_BLOCKED) && s->wait &&
+		     m->rows[w->row].reason != REASON_SLEEP;
+	const char *state = state_word(p->r, s->state, report_stretch_where(p->r, s), s->class);
+	unsigned room;
 
 	fprintf(p->f, "%10s %10s %9s %s ", page_time((uint64_t)s->start_ns).text,
 		page_time((uint64_t)(s->end_ns - s->start_ns)).text, page_time((uint64_t)s->slack_ns).text,
 		s->jumped ? "<-" : "  ");
-	thread_print(p, s);
-	fputs(state_word(p->r, s->state, report_stretch_where(p->r, s), s->class), p->f);
-	if (s->op && !(m->ops[s->op].kind == OP_INTERNAL)) {
+	room = p->columns - (TIMELINE_COLUMNS + 2) - thread_print(p, s) - (unsigned)strlen(state);
+	fputs(state, p->f);
+	/* The op gets what the thing waited for can spare. */
+	if (s->op && m->ops[s->op].kind != OP_INTERNAL && room > THING_COLUMNS) {
+		unsigned columns = waits ? room - THING_COLUMNS : room - 1;
+
 		fputc(' ', p->f);
-		page_class_print(p, m->ops[s->op].kind, m->ops[s->op].class_id, 30);
+		room -= 1 + page_class_print(p, m->ops[s->op].kind, m->ops[s->op].class_id, columns < 30 ? columns : 30);
 	}
-	if ((s->state == REPLAY_DELAYED || s->state == REPLAY_BLOCKED) && s->wait) {
+	if (waits) {
 		fputs(" for ", p->f);
-		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 24);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w),
+				 room > 13 && room < 29 ? room - 5 : 24);
 	}
 	fputc('\n', p->f);
 }

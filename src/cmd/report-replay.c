@@ -62,16 +62,16 @@ unsigned report_subject_print(const struct page *p, size_t class, unsigned colum
 	const struct replay_class *c = class < replay_class_n(p->r->replay) ? replay_class(p->r->replay, class) : NULL;
 	const char *name = c ? page_string(p, c->name_id) : "";
 	unsigned used;
+	bool part;
 
 	if (!c)
 		return report_name_print(p->f, "nothing known", columns);
 	switch ((enum replay_class_kind)c->kind) {
 	case REPLAY_CLASS_OP:
-		used = op_print(p, c, columns);
 		/* The rest of a thread's time is in ops of their own names. */
-		if (c->op_kind == OP_INTERNAL && is_part_of_thread(p->r, c))
-			used += (unsigned)fprintf(p->f, " itself");
-		return used;
+		part = c->op_kind == OP_INTERNAL && is_part_of_thread(p->r, c);
+		used = op_print(p, c, part && columns > 2 * strlen(" itself") ? columns - (unsigned)strlen(" itself") : columns);
+		return part ? used + (unsigned)fprintf(p->f, " itself") : used;
 	case REPLAY_CLASS_THREAD:
 		used = (unsigned)fprintf(p->f, "thread ");
 		break;

@@ -12,6 +12,7 @@
 #include "cmd/measures.h"
 #include "cmd/report.h"
 #include "cmd/verb.h"
+#include "cmd/wording.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -44,22 +45,43 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-static int text_show(struct report *r)
+/* Tables have names in them, which are cut; where a line of several of them is too long none the less, it is broken. */
+static int text_make(struct report *r, unsigned columns, char **ret)
 {
-	bool terminal = isatty(STDOUT_FILENO);
-	struct winsize size = { 0 };
 	_cleanup_(freep) char *text = NULL;
+	char *fitted = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
 	if (!f)
 		return -ENOMEM;
-	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-		size = (struct winsize){ 0 };
-	report_text_print(r, f, size.ws_col ? size.ws_col : COLUMNS_DEFAULT,
-			  options_color_for(&r->o->all, STDOUT_FILENO));
+	report_text_print(r, f, columns, options_color_for(&r->o->all, STDOUT_FILENO));
 	if (fclose(f) != 0)
 		return -ENOMEM;
+	f = open_memstream(&fitted, &n);
+	if (!f)
+		return -ENOMEM;
+	wording_fit(f, text, columns);
+	if (fclose(f) != 0) {
+		free(fitted);
+		return -ENOMEM;
+	}
+	*ret = fitted;
+	return 0;
+}
+
+static int text_show(struct report *r)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	struct winsize size = { 0 };
+	_cleanup_(freep) char *text = NULL;
+	int e;
+
+	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){ 0 };
+	e = text_make(r, size.ws_col ? size.ws_col : COLUMNS_DEFAULT, &text);
+	if (e < 0)
+		return e;
 	if (terminal && !r->o->no_pager && size.ws_row && lines_of(text) >= size.ws_row &&
 	    page_through_pager(text) == 0)
 		return 0;

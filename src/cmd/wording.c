@@ -109,3 +109,91 @@ char *wording_command(const char *const *argv)
 		return NULL;
 	return TAKE_PTR(text);
 }
+
+/* Bytes of an escape sequence at s, 0: it is none. */
+static size_t escape_bytes(const char *s, const char *end)
+{
+	const char *at = s + 2;
+
+	if (end - s < 3 || s[0] != '\033' || s[1] != '[')
+		return 0;
+	while (at < end && *at != 'm')
+		at++;
+	return at < end ? (size_t)(at - s) + 1 : 0;
+}
+
+/* Up to where a part of a line fits: its last blank, or the end of its first word if that alone is too long. */
+static const char *part_end(const char *s, const char *end, unsigned columns, unsigned *ret_width)
+{
+	const char *blank = NULL;
+	unsigned width = 0;
+	bool word = false;
+
+	for (const char *at = s; at < end;) {
+		size_t escape = escape_bytes(at, end);
+
+		if (escape) {
+			at += escape;
+			continue;
+		}
+		if (*at == ' ' && word)
+			blank = at;
+		word |= *at != ' ';
+		if (width >= columns && blank) {
+			*ret_width = width + 1;
+			return blank;
+		}
+		/* Bytes that go on with a character take no column. */
+		width += ((unsigned char)*at & 0xc0) != 0x80;
+		at++;
+	}
+	*ret_width = width;
+	return width > columns && blank ? blank : end;
+}
+
+/* Where a line's text begins behind its numbers: after the last wide gap in its first half. */
+static unsigned text_column(const char *s, const char *end, unsigned columns)
+{
+	unsigned column = 0, found = 0;
+
+	for (const char *at = s; at < end && column <= columns / 2;) {
+		size_t escape = escape_bytes(at, end);
+
+		if (escape) {
+			at += escape;
+			continue;
+		}
+		if (column >= 2 && *at != ' ' && at[-1] == ' ' && at[-2] == ' ')
+			found = column;
+		column += ((unsigned char)*at & 0xc0) != 0x80;
+		at++;
+	}
+	return found ? found : 4;
+}
+
+static void line_fit(FILE *f, const char *s, const char *end, unsigned columns)
+{
+	unsigned width, indent;
+	const char *to = part_end(s, end, columns, &width);
+
+	fwrite(s, 1, (size_t)(to - s), f);
+	indent = text_column(s, end, columns);
+	while (to < end) {
+		s = to + strspn(to, " ");
+		to = part_end(s, end, columns - indent, &width);
+		fprintf(f, "\n%*s", (int)indent, "");
+		fwrite(s, 1, (size_t)(to - s), f);
+	}
+}
+
+void wording_fit(FILE *f, const char *text, unsigned columns)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		line_fit(f, text, text + n, columns);
+		text += n;
+		if (*text == '\n')
+			fputc(*text++, f);
+	}
+}

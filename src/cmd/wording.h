@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 #pragma once
 /* Numbers and command lines as people read them. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,3 +19,8 @@ struct wording wording_duration(uint64_t ns);
 struct wording wording_status(int status);
 /* The words with blanks between, quoted as a shell needs it. malloc'd; NULL: no memory. argv ends with NULL. */
 char *wording_command(const char *const *argv);
+/*
+ * The text with no line longer than so many columns, where there are blanks to break it at: what follows stands below the
+ * text of that line, behind its numbers. Colours take no columns.
+ */
+void wording_fit(FILE *f, const char *text, unsigned columns);

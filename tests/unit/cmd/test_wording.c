@@ -61,3 +61,40 @@ Test(wording, command_survives_a_shell)
 	}
 	cr_expect_eq(p, back + n);
 }
+
+static char *fitted(const char *text, unsigned columns)
+{
+	char *out = NULL;
+	size_t n;
+	FILE *f = open_memstream(&out, &n);
+
+	cr_assert(f);
+	wording_fit(f, text, columns);
+	cr_assert(fclose(f) == 0);
+	return out;
+}
+
+/* What follows a break stands below the line's text; nothing but blanks is lost. */
+Test(wording, lines_that_fit)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "", "" },
+		{ "short\n\nlines\n", "short\n\nlines\n" },
+		{ "12345678901234567890\n", "12345678901234567890\n" },
+		{ "1234567890 1234567890\n", "1234567890\n    1234567890\n" },
+		{ "  12.0 s  one two three four\n", "  12.0 s  one two\n          three four\n" },
+		{ "  1  a <- bb <- cccccccccccccccccccccccc <- d", "  1  a <- bb <-\n     cccccccccccccccccccccccc\n     <- d" },
+		{ "\033[31mred words\033[0m of 20 is", "\033[31mred words\033[0m of 20 is" },
+		{ "\033[31mred words\033[0m of 20 col", "\033[31mred words\033[0m of 20\n    col" },
+		{ "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4 \xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc",
+		  "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4 \xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_(freep) char *got = fitted(rows[i].text, strchr(rows[i].text, '\033') ? 18 : 20);
+
+		cr_expect_str_eq(got, rows[i].expected, "%s: %s", rows[i].text, got);
+	}
+}
