@@ -331,7 +331,10 @@ class Engine:
             for what, some, of in (('not seen', truth, g), ('invented', g, truth)):
                 inner = collections.Counter(whole_ops(some, begin + ATTACHED_NS, end - ATTACHED_NS))
                 missing = inner - collections.Counter(whole_ops(of, begin, end))
-                check(not missing, '%d ops %s: %s', sum(missing.values()), what, list(missing)[:3])
+                where = ['%s, %.1f ms behind the begin and %.1f before the end' % (op, (op.start - begin) / 1e6,
+                                                                                   (end - op.end) / 1e6)
+                         for op in some.own_ops() if op.own() in missing and begin < op.start and op.end < end]
+                check(not missing, '%d ops %s: %s', sum(missing.values()), what, '; '.join(where[:3]))
             n += sum(inner.values())
         return n
 
