@@ -415,15 +415,17 @@ static int bits_parse(struct cursor *c, struct expr *e)
 
 	if (r < 0)
 		return r;
-	if (*c->at++ != '@')
+	if (*c->at != '@')
 		return source_refuse(c->source, ":%.8s: of bits is said which, :b<how many>@<from>/<of 8, 16, 32 or 64>",
 				     name);
+	c->at++;
 	r = number_parse(c, false, &at);
 	if (r < 0)
 		return r;
-	if (*c->at++ != '/')
+	if (*c->at != '/')
 		return source_refuse(c->source, ":%.12s: of bits is said of how many, :b%lld@%lld/<8, 16, 32 or 64>", name,
 				     (long long)bits, (long long)at);
+	c->at++;
 	r = number_parse(c, false, &of);
 	if (r < 0)
 		return r;
