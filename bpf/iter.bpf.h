@@ -2,7 +2,7 @@
 #pragma once
 /*
  * The task iterator: learns facts about wcbpf itself, takes up the threads that
- * run already, and closes what is open at the end. What it writes goes through
+ * run already, tells what is open meanwhile, and closes it at the end. What it writes goes through
  * its own file, so no ring can be too small. A task may be shown twice (when
  * the output buffer was full), so every step can be repeated.
  */
@@ -264,5 +264,28 @@ static __always_inline int iter_close(struct seq_file *seq, struct task_struct *
 	}
 	bpf_probe_read_kernel_str(e.comm, sizeof(e.comm), &task->comm);
 	bpf_seq_write(seq, &e, sizeof(e));
+	return 0;
+}
+
+/*
+ * What the thread waits in while recording goes on. Of a copy: its interval is not over, and will come whole. The time
+ * was taken before the look, so whoever has been off the CPU since before it was so at that time.
+ */
+static __always_inline int iter_look(struct seq_file *seq, struct task_struct *task)
+{
+	struct scratch *s = scratch_get(SCRATCH_ITER);
+	struct thread *t = thread_of(task, task->pid), *open;
+	__u64 at = rt.look_ns;
+
+	if (!s || !t || t->held)
+		return 0;
+	open = &s->open;
+	__builtin_memcpy(open, t, sizeof(*open));
+	/* It may have come back while it was copied. */
+	if (open->seq != t->seq || open->phase != t->phase || open->out_ns != t->out_ns || open->last_ns != t->last_ns)
+		return 0;
+	if ((open->phase != PHASE_OFF && open->phase != PHASE_NEW) || open->last_ns > at || open->closed_interval)
+		return 0;
+	close_interval(seq, open, task, at);
 	return 0;
 }

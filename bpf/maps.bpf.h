@@ -252,6 +252,7 @@ struct scratch {
 	struct wcbpf_resource resource;
 	struct regs regs;
 	struct wcbpf_interval interval;
+	struct thread open; /* a copy, of one whose interval goes on: see iter_look() */
 	struct walk walk;
 	__u32 kernel_part, kernel_first; /* frames_caller_find()'s: in memory, so that the verifier need not follow them */
 };

@@ -322,6 +322,8 @@ int tasks(struct bpf_iter__task *ctx)
 		return iter_seed(ctx->meta->seq, task);
 	case WCBPF_ITER_CLOSE:
 		return iter_close(ctx->meta->seq, task);
+	case WCBPF_ITER_LOOK:
+		return iter_look(ctx->meta->seq, task);
 	}
 	return 0;
 }

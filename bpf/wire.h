@@ -676,6 +676,7 @@ enum wcbpf_iter_mode {
 	WCBPF_ITER_LEARN, /* fill in what wcbpf_rt learns from wcbpf's own task */
 	WCBPF_ITER_SEED,  /* take up the threads that are in scope: struct wcbpf_seed each */
 	WCBPF_ITER_CLOSE, /* end of recording: open intervals, totals */
+	WCBPF_ITER_LOOK,  /* recording goes on: intervals that are open at look_ns, as if they ended then */
 };
 
 /* What the programs do. */
@@ -693,6 +694,7 @@ struct wcbpf_rt {
 	__u32 on;		/* enum wcbpf_on */
 	__u32 iter_mode;	/* enum wcbpf_iter_mode */
 	__u64 begin_ns, end_ns; /* of the recording */
+	__u64 look_ns;		/* of WCBPF_ITER_LOOK */
 	__u64 learned_ns;	/* the programs' clock during WCBPF_ITER_LEARN */
 	/* The kernel's code, its scheduler functions, and its lock functions; bytes 0: not known. */
 	__u64 text, text_bytes;

@@ -533,6 +533,7 @@ struct capture *capture_free(struct capture *c)
 	map_free(c->closed);
 	map_free(c->leaving);
 	model_free(c->model);
+	free(c->open);
 	for (size_t i = 0; i < c->line_n; i++)
 		free(c->lines[i]);
 	for (size_t i = 0; i < c->ahead_n; i++)

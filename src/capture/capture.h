@@ -77,10 +77,15 @@ int capture_switch(struct capture *c, bool on);
 /* Stacks that are to get their frames, and those that have them, in the same order: how many so far. */
 void capture_stacks(const struct capture *c, uint64_t *ret_taken_n, uint64_t *ret_done_n);
 /*
- * In a forked copy of the process, in which nothing else of c may be used: the model of this moment. First its
- * losses; after that nothing of the kernel's is needed. 0, -ENOMEM.
+ * The waits that go on right now: they are in the copies that are made from now on, cut at this moment. Their stacks are
+ * among those taken; so it is to be called once before these are waited for, and again before the copy. 0, -errno.
  */
-void capture_account(struct capture *c);
+int capture_open_look(struct capture *c);
+/*
+ * In a forked copy of the process, in which nothing else of c may be used: the model of this moment. First its
+ * losses and what was open; after that nothing of the kernel's is needed. 0, -ENOMEM.
+ */
+int capture_account(struct capture *c);
 int capture_snapshot(struct capture *c);
 /* Before a copy is made whose dump will be flushed, and after. As assemble_settle(). */
 int capture_settle(struct capture *c);

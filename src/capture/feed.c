@@ -20,6 +20,7 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "util/map.h"
+#include "util/vec.h"
 
 void feed_mapping(void *arg, uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t len, uint64_t pgoff,
 			 uint32_t maj, uint32_t min, uint64_t ino, const char *path)
@@ -287,6 +288,17 @@ static bool is_closed_twice(struct capture *c, const struct wcbpf_interval *e)
 	return false;
 }
 
+/* Its owner if that is only known from outside, and its stacks as the model has them. */
+static int interval_complete(struct capture *c, struct wcbpf_interval *interval, bool over)
+{
+	int err;
+
+	if (interval->flags & WCBPF_IV_BEGAN_BEFORE)
+		owners_fill(c->owners, interval, over);
+	err = resolve_use(c->resolve, interval->out_ns, &interval->ustack_id);
+	return err ? err : resolve_use(c->resolve, interval->wake_ns, &interval->waker_ustack_id);
+}
+
 static int interval_take(struct capture *c, const struct wcbpf_head *e)
 {
 	struct wcbpf_interval interval;
@@ -297,11 +309,7 @@ static int interval_take(struct capture *c, const struct wcbpf_head *e)
 	memcpy(&interval, e, sizeof(interval));
 	if (interval.flags & WCBPF_IV_OPEN_AT_END && is_closed_twice(c, &interval))
 		return 0;
-	if (interval.flags & WCBPF_IV_BEGAN_BEFORE)
-		owners_fill(c->owners, &interval);
-	err = resolve_use(c->resolve, interval.out_ns, &interval.ustack_id);
-	if (!err)
-		err = resolve_use(c->resolve, interval.wake_ns, &interval.waker_ustack_id);
+	err = interval_complete(c, &interval, true);
 	if (err)
 		return err;
 	return assemble_event(c->assemble, &interval.head) == -ENOMEM ? -ENOMEM : 0;
@@ -335,6 +343,13 @@ static int op_take(struct capture *c, const struct wcbpf_head *e)
 	return assemble_event(c->assemble, &op.head) == -ENOMEM ? -ENOMEM : 0;
 }
 
+static int goroutine_complete(struct capture *c, struct wcbpf_go_interval *interval)
+{
+	int err = resolve_use(c->resolve, interval->park_ns, &interval->ustack_id);
+
+	return err ? err : resolve_use(c->resolve, interval->wake_ns, &interval->waker_ustack_id);
+}
+
 int feed_goroutine(void *arg, const struct wcbpf_head *e)
 {
 	struct capture *c = arg;
@@ -344,9 +359,7 @@ int feed_goroutine(void *arg, const struct wcbpf_head *e)
 	if (e->size != sizeof(interval))
 		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
 	memcpy(&interval, e, sizeof(interval));
-	err = resolve_use(c->resolve, interval.park_ns, &interval.ustack_id);
-	if (!err)
-		err = resolve_use(c->resolve, interval.wake_ns, &interval.waker_ustack_id);
+	err = goroutine_complete(c, &interval);
 	if (err)
 		return err;
 	/* No interval of a thread: not among those attempted. One that can't be used is in lost_go_events. */
@@ -438,4 +451,35 @@ int feed_event(void *arg, const struct wcbpf_head *e)
 		return 0;
 	}
 	return err;
+}
+
+static int open_keep(struct capture *c, const void *e, size_t n)
+{
+	if (VEC_RESERVE(c->open, c->open_cap, c->open_n + n) < 0)
+		return -ENOMEM;
+	memcpy(c->open + c->open_n, e, n);
+	c->open_n += n;
+	return 0;
+}
+
+int feed_open(void *arg, const struct wcbpf_head *e)
+{
+	struct capture *c = arg;
+	struct wcbpf_interval interval;
+	struct wcbpf_go_interval goroutine;
+	int err;
+
+	if (e->kind == WCBPF_EV_STACK)
+		return feed_event(c, e);
+	if (e->kind == WCBPF_EV_INTERVAL && e->size == sizeof(interval)) {
+		memcpy(&interval, e, sizeof(interval));
+		err = interval_complete(c, &interval, false);
+		return err ? err : open_keep(c, &interval, sizeof(interval));
+	}
+	if (e->kind == WCBPF_EV_GO_INTERVAL && e->size == sizeof(goroutine)) {
+		memcpy(&goroutine, e, sizeof(goroutine));
+		err = goroutine_complete(c, &goroutine);
+		return err ? err : open_keep(c, &goroutine, sizeof(goroutine));
+	}
+	return 0;
 }

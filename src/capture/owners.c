@@ -64,12 +64,14 @@ int owners_note(struct owners *o, const struct wcbpf_seed *seed)
 	return map_put(o->by_tid, seed->tid, owner & FUTEX_TID_MASK);
 }
 
-void owners_fill(struct owners *o, struct wcbpf_interval *e)
+void owners_fill(struct owners *o, struct wcbpf_interval *e, bool over)
 {
 	uint64_t owner;
 
-	if (!(e->flags & WCBPF_IV_BEGAN_BEFORE) || !map_remove(o->by_tid, e->tid, &owner))
+	if (!(e->flags & WCBPF_IV_BEGAN_BEFORE) || !map_get(o->by_tid, e->tid, &owner))
 		return;
+	if (over)
+		map_remove(o->by_tid, e->tid, NULL);
 	e->owner_tid = owner;
 	e->flags |= WCBPF_IV_OWNER_READ;
 }

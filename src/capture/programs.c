@@ -558,6 +558,13 @@ static void statistics_read(struct programs *p)
 	}
 }
 
+int programs_look(struct programs *p, uint64_t at_ns, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
+{
+	p->skel->bss->rt.iter_mode = WCBPF_ITER_LOOK;
+	p->skel->bss->rt.look_ns = at_ns;
+	return iterate(p->skel->progs.tasks, -1, f, arg);
+}
+
 void programs_end(struct programs *p, uint64_t end_ns)
 {
 	p->skel->bss->rt.end_ns = end_ns;

@@ -35,6 +35,8 @@ int programs_learn_stacks(struct programs *p, const struct skeletons_kernel *k, 
 void programs_switch_on(struct programs *p, uint64_t begin_ns);
 /* Takes up the running threads in scope: a struct wcbpf_seed each. Can be repeated. */
 int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
+/* What is open at that time, just now: stacks and intervals, cut there. Nothing changes by it. */
+int programs_look(struct programs *p, uint64_t at_ns, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);
 /* Recording ends at end_ns: from now on the programs only close intervals that are open. */
 void programs_end(struct programs *p, uint64_t end_ns);
 /* What is open at the end: stacks, intervals, thread totals. An interval may come from the rings as well. */

@@ -52,6 +52,10 @@ struct capture {
 	uint32_t held_pid; /* record's child that waits for its exec, 0: none */
 	uint64_t held_start_ns;
 	bool had_targets, stopped;
+	/* What was open when it was last looked at: struct wcbpf_interval and wcbpf_go_interval, one behind the other. */
+	char *open;
+	size_t open_n, open_cap;
+	uint64_t open_ns; /* when; 0: never */
 	char *lines[CAPTURE_LINES_MAX + 1];
 	size_t line_n;
 };
@@ -87,6 +91,8 @@ int feed_event(void *arg, const struct wcbpf_head *e);
 void feed_peek(void *arg, const struct wcbpf_head *e);
 /* A goroutine that does not run when its process, or the recording, ends. */
 int feed_goroutine(void *arg, const struct wcbpf_head *e);
+/* What is open while recording goes on: is kept in c->open, with the model's stacks. */
+int feed_open(void *arg, const struct wcbpf_head *e);
 void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
 
 /* ---- choke.c: arg is the recording ---- */

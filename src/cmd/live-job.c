@@ -200,9 +200,10 @@ static void copy_run(const struct live_job_request *q, int file_fd, int result_f
 {
 	struct job_result result = {0};
 
-	capture_account(q->capture);
+	result.err = capture_account(q->capture);
 	kernels_close();
-	result.err = dump_make(q, file_fd, &result.size);
+	if (result.err == 0)
+		result.err = dump_make(q, file_fd, &result.size);
 	_exit(all_write(result_fd, (const char *)&result, sizeof(result)) < 0);
 }
 

@@ -50,7 +50,7 @@ struct live {
 	uint64_t checkpoint_due_ns;
 	struct strtab *texts; /* of all dumps, at the end */
 	int epoll_fd, texts_fd;
-	bool on, active;
+	bool on, active, open_failed;
 };
 
 static uint64_t now_ns(void)
@@ -164,6 +164,15 @@ void live_begin(struct live *l, struct capture *c)
 
 /* ---- dumps ---- */
 
+static void open_look(struct live *l)
+{
+	int r = capture_open_look(l->capture);
+
+	if (r < 0 && !l->open_failed)
+		log_warning("dumps lack the waits that go on (task iterator): %s", strerror(-r));
+	l->open_failed |= r < 0;
+}
+
 /* Has all come that there was when it was asked for? */
 static bool is_ready(struct live *l, struct want *w, uint64_t now)
 {
@@ -171,6 +180,8 @@ static bool is_ready(struct live *l, struct want *w, uint64_t now)
 
 	if (now - w->since_ns < COME_NS)
 		return false;
+	if (!w->has_target)
+		open_look(l);
 	capture_stacks(l->capture, &taken, &done);
 	if (!w->has_target)
 		w->target = taken;
@@ -212,6 +223,7 @@ static void job_begin(struct live *l, const struct want *w)
 	int r;
 
 	output_keep(l->o.dir);
+	open_look(l);
 	r = live_job_begin(&q, &l->job);
 	if (r < 0) {
 		job_failed(l, w->checkpoint, r);

@@ -100,6 +100,15 @@ def counted(truth, waits, zero):
     return n
 
 
+def merged(dumps):
+    """Their waits, each once: one that was open at a dump (clipped 2) is in a later one again, whole."""
+    later, waits = set(), []
+    for d in reversed(dumps):
+        waits += [w for w in d.waits if not (w.get('clipped', 0) & 2 and (w['pid'], w['tid'], w['s']) in later)]
+        later |= {(w['pid'], w['tid'], w['s']) for w in d.waits}
+    return waits
+
+
 def naps_of(live, work):
     return [w for w in Truth(live.text(work)).waits if w['kind'] == 'sleep']
 
@@ -136,7 +145,7 @@ def test_dumps_once_each(live):
         strings = d.header['strings']
     zero, slack = clock_of(last.header), live.slack_ns
     naps = naps_of(live, work)
-    n = counted(naps, [w for d in dumps for w in d.waits], zero)
+    n = counted(naps, merged(dumps), zero)
     begun, over = zero + 100 * MS, zero + last.header['dumped_unix_nano'] - last.header['epoch_unix_nano'] - 100 * MS
     once = none = 0
     for nap in naps:
@@ -148,6 +157,42 @@ def test_dumps_once_each(live):
               (nap['start'] - zero) / 1e9, 'off' if off else 'on', n[nap['start']])
         once, none = once + (not off), none + off
     check(once > 40 and none > 30, 'only %d naps while it was on, %d off', once, none)
+
+
+def test_hung(live):
+    """A program that hangs: its waits are in every dump and in the checkpoint, cut there; merged each is there once."""
+    before = tracer_programs()
+    work, p, sock = start(live, 'locked abba', '--checkpoint', '300ms')
+    line = live.until('a line of the workload', lambda: [x for x in live.text(work).splitlines() if x.startswith('locked')])
+    said = dict(x.split('=') for x in line[0].split()[1:])
+    first, second = int(said['first']), int(said['second'])
+    path = os.path.join(p.folder, 'stop.ndjson.gz')
+    time.sleep(0.5)
+    dumps = [dump(live, Unix(sock), 'kept', flush=False), dump(live, Unix(sock), 'flushed'), dump(live, Unix(sock), 'later')]
+    live.until('a checkpoint', lambda: os.path.exists(path))
+    stop = Dump(live, gzip.open(path).read(), 'stop')
+    p.send_signal(signal.SIGINT)
+    live.finish(p, before)
+    work.kill()
+    work.wait()
+    dumps.append(Dump(live, open(os.path.join(p.folder, 'wcprof.ndjson'), 'rb').read(), 'last'))
+    for d in dumps + [stop]:
+        over = d.header['dumped_unix_nano'] - d.header['epoch_unix_nano']
+        for tid, owner in ((first, second), (second, first)):
+            mine = [w for w in d.waits if w['tid'] == tid]
+            check(len(mine) == 1, 'thread %d has the waits %s', tid, mine)
+            w = mine[0]
+            check(d.header['strings'][w.get('wait_kind', 0)] == 'mutex' and w.get('owner_tid') == owner, 'wait: %s', w)
+            check(w.get('clipped', 0) & 2 and w['d'] == over, 'it is not cut at the dump, %d: %s', over, w)
+    lasts = {w['tid']: w['d'] for w in dumps[-1].waits}
+    files = [live.path(n) for n in ('kept', 'flushed', 'later')]
+    rc, out, err = live.run([live.wcbpf, 'report', '--events', *files, p.folder])
+    both = [json.loads(x) for x in out.splitlines() if '"event":"wait"' in x.replace(' ', '')]
+    check(rc == 0 and len(both) == len(dumps[-1].waits), '%d waits merged, %d in the last: %s', len(both),
+          len(dumps[-1].waits), err)
+    rc, out, err = live.run([live.wcbpf, 'report', live.path('kept')])
+    check(rc == 0 and 'DEADLOCK' in out, 'no deadlock is told: %s', out[:600])
+    check(lasts[first] > 0, 'no wait at the end')
 
 
 def test_start_off(live):
@@ -254,7 +299,7 @@ def test_slow_reader(live):
     check(len(text) == size > 500000, '%d bytes of %d', len(text), size)
     slow = Dump(live, text, 'slow')
     rec = end(live, work, p, before)
-    ids = [(w['pid'], w['tid'], w['s']) for d in (slow, other) for w in d.waits]
+    ids = [(w['pid'], w['tid'], w['s']) for w in merged([slow, other])]
     check(len(ids) == len(set(ids)), 'a wait is in both dumps')
     check(len(slow.waits) > 3000 and len(other.waits) > 6000, '%d and %d waits', len(slow.waits), len(other.waits))
     live.figure('slow reader: %d and %d waits dumped, %d at the end', len(slow.waits), len(other.waits), len(rec.waits))

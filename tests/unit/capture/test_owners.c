@@ -30,18 +30,25 @@ Test(owners, of_a_mutex)
 	cr_assert_eq(owners_note(o, &s), 0);
 	/* not for an interval that began later, nor for another thread */
 	e.flags = 0;
-	owners_fill(o, &e);
+	owners_fill(o, &e, true);
 	cr_expect_eq(e.owner_tid, 0);
 	e = (struct wcbpf_interval){ .tid = 71, .flags = WCBPF_IV_BEGAN_BEFORE };
-	owners_fill(o, &e);
+	owners_fill(o, &e, true);
 	cr_expect_eq(e.owner_tid, 0);
 	e.tid = 70;
-	owners_fill(o, &e);
+	/* of one that goes on as often as it is looked at */
+	for (int i = 0; i < 2; i++) {
+		struct wcbpf_interval open = e;
+
+		owners_fill(o, &open, false);
+		cr_expect_eq(open.owner_tid, gettid());
+	}
+	owners_fill(o, &e, true);
 	cr_expect_eq(e.owner_tid, gettid());
 	cr_expect(e.flags & WCBPF_IV_OWNER_READ);
 	/* once only */
 	e.owner_tid = 0;
-	owners_fill(o, &e);
+	owners_fill(o, &e, true);
 	cr_expect_eq(e.owner_tid, 0);
 	owners_free(o);
 }
@@ -59,11 +66,11 @@ Test(owners, of_pi_futexes_and_of_none)
 	cr_assert_eq(owners_new(&o), 0);
 	cr_assert_eq(owners_note(o, &pi) | owners_note(o, &wake) | owners_note(o, &running) | owners_note(o, &unreadable), 0);
 	for (e.tid = 71; e.tid <= 73; e.tid++) {
-		owners_fill(o, &e);
+		owners_fill(o, &e, true);
 		cr_expect_not(e.flags & WCBPF_IV_OWNER_READ, "tid %u", e.tid);
 	}
 	e.tid = 70;
-	owners_fill(o, &e);
+	owners_fill(o, &e, true);
 	cr_expect_eq(e.owner_tid, 1234);
 	owners_free(o);
 }
