@@ -10,7 +10,9 @@
 
 #include "cmd/report-symbols.h"
 #include "cmd/report.h"
+#include "output/output.h"
 #include "util/cleanup.h"
+#include "util/log.h"
 
 #define DEFAULT_FOLDER "wcbpf.out"
 #define SUMMARY_FILE "offcpu.summary.json"
@@ -43,17 +45,37 @@ static int summary_read(const char *folder, struct dump_facts *facts)
 static int dump_is_missing(const char *folder, char **ret_why)
 {
 	_cleanup_(dump_facts_done) struct dump_facts facts = { 0 };
+	enum output_state state = output_dir_state(folder);
 
-	if (summary_read(folder, &facts) == 0 && facts.caveat_message)
-		return refuse(-ENOENT, ret_why, "%s: no dump in it: %s", folder, facts.caveat_message);
+	if (state == OUTPUT_STATE_RECORDING)
+		return refuse(-ENOENT, ret_why,
+			      "%s: it is being recorded into and has no dump yet: end the recording first", folder);
+	if (summary_read(folder, &facts) == 0)
+		return refuse(-ENOENT, ret_why, "%s: no dump in it: %s", folder,
+			      facts.caveat_message ?: "of its files the summary is there, wcprof.ndjson is not");
+	if (state == OUTPUT_STATE_OVER)
+		return refuse(-ENOENT, ret_why,
+			      "%s: no dump in it: its recorder was killed before it wrote one; record again "
+			      "(--checkpoint 10s keeps one meanwhile)", folder);
 	return refuse(-ENOENT, ret_why,
 		      "%s: no wcprof.ndjson or wcprof.ndjson.gz in it; is it a folder of wcbpf record?", folder);
+}
+
+/* What it is, if not the dump of the end. */
+static void dump_tell(const char *folder, const char *name)
+{
+	if (strcmp(name, OUTPUT_STOP_NAME) != 0)
+		return;
+	if (output_dir_state(folder) == OUTPUT_STATE_RECORDING)
+		log_warning("%s is still being recorded into: what follows is its last checkpoint, %s", folder, name);
+	else
+		log_warning("%s has no dump, its recorder was killed: what follows is its last checkpoint, %s", folder, name);
 }
 
 /* The dump in a folder. */
 static int dump_find(const char *folder, char **ret, char **ret_why)
 {
-	static const char *const names[] = { "wcprof.ndjson", "wcprof.ndjson.gz", "wcprof.ndjson" PARTIAL,
+	static const char *const names[] = { "wcprof.ndjson", "wcprof.ndjson.gz", OUTPUT_STOP_NAME, "wcprof.ndjson" PARTIAL,
 					     "wcprof.ndjson.gz" PARTIAL };
 	struct stat st;
 
@@ -65,6 +87,7 @@ static int dump_find(const char *folder, char **ret, char **ret_why)
 			return -ENOMEM;
 		}
 		if (stat(path, &st) == 0) {
+			dump_tell(folder, names[i]);
 			*ret = TAKE_PTR(path);
 			return 0;
 		}
@@ -139,6 +162,7 @@ static int inputs_find(struct report *r, char ***ret, size_t *ret_n, char **ret_
 
 		if (folder && !r->folder)
 			r->folder = input ? input : DEFAULT_FOLDER;
+		r->dumpless = e == -ENOENT && folder && n == 1;
 		if (e < 0)
 			return e;
 	}
@@ -227,6 +251,8 @@ int report_load(struct report *r, const struct report_options *o, char **ret_why
 	if (!r->path)
 		return -ENOMEM;
 	e = dumps_read(r, paths, n);
+	/* Of the beginning that a full disk has left not even that may be there. */
+	r->dumpless = r->folder && n == 1 && is_partial(r->path) && (e == -EINVAL || (e == 0 && r->m->wait_n <= 1));
 	if (e == -EINVAL)
 		return refuse(e, ret_why, "%s: %s", r->path, r->problem.message);
 	if (e < 0)

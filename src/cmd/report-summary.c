@@ -71,13 +71,22 @@ static void stack_print(FILE *f, struct json_object *stack, unsigned columns)
 	}
 }
 
+/* Of mode wall: time of all kinds, which its rows end with ([on-cpu], [runnable], .. or a wait's). */
+static bool is_wall(struct json_object *summary)
+{
+	struct json_object *mode = member(summary, "mode", json_type_string);
+
+	return mode && strcmp(json_object_get_string(mode), "wall") == 0;
+}
+
 static void rows_print(FILE *f, struct json_object *summary, struct json_object *rows, unsigned columns,
 		       size_t row_n_max)
 {
 	uint64_t total_us = number(summary, "total_us"), row_n = number(summary, "row_count");
 	size_t n = json_object_array_length(rows), shown = n < row_n_max ? n : row_n_max;
 
-	fprintf(f, "\n     total      %%     count   Blocked time by stack  thread, innermost function first\n");
+	fprintf(f, "\n     total      %%     count   %s  thread, innermost %sfunction first\n",
+		is_wall(summary) ? "Wall time by stack" : "Blocked time by stack", is_wall(summary) ? "state or " : "");
 	for (size_t i = 0; i < shown; i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
 		struct json_object *stack = member(row, "stack", json_type_array);
@@ -132,7 +141,7 @@ int report_summary_print(const char *folder, FILE *f, unsigned columns, size_t r
 		report_name_print(f, json_object_get_string(message), 0);
 		fputc('\n', f);
 	}
-	fprintf(f, "blocked: %s in %s\n",
+	fprintf(f, "%s: %s in %s\n", is_wall(summary) ? "all threads, on the CPU or off" : "blocked",
 		wording_duration(total_us > UINT64_MAX / 1000 ? UINT64_MAX : total_us * 1000).text,
 		wording_counted(number(summary, "row_count"), "stack", NULL).text);
 	rows_print(f, summary, rows, columns, row_n_max);

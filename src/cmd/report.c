@@ -103,12 +103,12 @@ static int conditions_check(struct report *r)
 	return e < 0 ? EXIT_USAGE : e > 0 ? EXIT_FAILURE : 0;
 }
 
-/* Without a dump that can be read a folder still has its summary. */
+/* A folder without a dump still has its summary. What is wrong with a dump, or with what was asked, is not covered up by it. */
 static int summary_show(const struct report *r, const struct report_options *o)
 {
 	size_t n = o->top ? o->top : SUMMARY_ROWS;
 
-	if (o->json || !r->folder)
+	if (o->json || o->events || !r->dumpless)
 		return EXIT_USAGE;
 	return report_summary_print(r->folder, stdout, COLUMNS_DEFAULT, n) == 1 ? 0 : EXIT_USAGE;
 }

@@ -88,6 +88,7 @@ struct report {
 	char *path; /* of the dump, of several the first */
 	const char *folder; /* it was looked for in; NULL: a file was named */
 	bool partial; /* the dump is what a full disk left of it */
+	bool dumpless; /* one folder was named, and there is no dump in it that has waits */
 	bool profile; /* it is a sampling profiler's: nothing says what was waited for */
 	struct model *m;
 	struct dump_facts facts;

@@ -354,6 +354,19 @@ struct output_dir *output_dir_free(struct output_dir *d)
 	return NULL;
 }
 
+enum output_state output_dir_state(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), marker = -1;
+	int err;
+
+	if (fd < 0 || !is_marked(fd))
+		return OUTPUT_STATE_NONE;
+	marker = openat(fd, MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* Shared, so that two readers don't take each other for a recorder. */
+	err = marker >= 0 && flock(marker, LOCK_SH | LOCK_NB) < 0 ? errno : 0;
+	return err == EWOULDBLOCK ? OUTPUT_STATE_RECORDING : OUTPUT_STATE_OVER;
+}
+
 const char *output_dir_path(const struct output_dir *d)
 {
 	return d->path;

@@ -26,7 +26,6 @@ struct output_job {
 	bool brief; /* the disk is full: the summary's lists are short, to leave room for the dump */
 };
 
-#define OUTPUT_STOP_NAME "stop.ndjson.gz"
 /* At 6 a million waits take longer than the 3 s in which files are to be complete. */
 enum { DUMP_GZIP_LEVEL = 3 };
 

@@ -55,6 +55,9 @@ struct output_facts {
 	struct strtab *texts;	    /* of those dumps, see dump_write_next(); NULL: there was none */
 };
 
+/* The dump at stop, and until then the last checkpoint. */
+#define OUTPUT_STOP_NAME "stop.ndjson.gz"
+
 struct output_dir;
 
 /*
@@ -69,6 +72,14 @@ int output_dir_open(const char *path, uid_t uid, gid_t gid, struct output_dir **
 struct output_dir *output_dir_free(struct output_dir *d);
 DEFINE_CLEANUP(struct output_dir *, output_dir_free)
 const char *output_dir_path(const struct output_dir *d);
+
+enum output_state {
+	OUTPUT_STATE_NONE,	/* no folder of wcbpf, as far as can be told */
+	OUTPUT_STATE_RECORDING, /* wcbpf records into it */
+	OUTPUT_STATE_OVER,	/* it did */
+};
+/* For who reads the folder: nobody is kept from anything. */
+enum output_state output_dir_state(const char *path);
 
 /*
  * Writes every file of the mode: wcprof.ndjson(.gz), offcpu.time.txt,

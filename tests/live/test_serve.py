@@ -338,6 +338,12 @@ def test_killed(live):
         p.send_signal(signal.SIGKILL)
         live.wait(p, 10)
         folders.append((path, time.monotonic_ns()))
+        rc, out, err = live.run([live.wcbpf, 'report', p.folder])
+        check(rc == 0 and 'VERDICT' in out and 'killed' in err and 'stop.ndjson.gz' in err, 'report: %d %s', rc, err)
+        os.rename(path, live.path('kept%d.gz' % i))
+        folders[-1] = (live.path('kept%d.gz' % i), folders[-1][1])
+        rc, out, err = live.run([live.wcbpf, 'report', p.folder])
+        check(rc == 2 and not out and 'killed before it wrote one' in err, 'report of nothing: %d %s %s', rc, out, err)
     check(live.wait(work, 60) == 0, 'the target ended with %d', work.returncode)
     naps = naps_of(live, work)
     for path, _ in folders:

@@ -96,6 +96,23 @@ Test(output_dir, made_with_marker)
 	cr_expect(fixture_exists(base, "out/.wcbpf"));
 }
 
+Test(output_dir, state_as_its_readers_see_it)
+{
+	struct output_dir *d = NULL;
+	_cleanup_(freep) char *path = fixture_path(base, "out"), *other = fixture_path(base, "other");
+
+	make_dir("other");
+	cr_expect_eq(output_dir_state(path), OUTPUT_STATE_NONE);
+	cr_expect_eq(output_dir_state(other), OUTPUT_STATE_NONE);
+	cr_assert_eq(open_at(path, &d), 0);
+	/* looking takes nothing away from the recorder */
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(output_dir_state(path), OUTPUT_STATE_RECORDING);
+	output_keep(d);
+	output_dir_free(d);
+	cr_expect_eq(output_dir_state(path), OUTPUT_STATE_OVER);
+}
+
 Test(output_dir, relative_path)
 {
 	_cleanup_(output_dir_freep) struct output_dir *d = NULL;
