@@ -296,7 +296,12 @@ static int value_find(const struct condition *c, const struct measures *m, doubl
 	return 0;
 }
 
-int conditions_judge(const struct conditions *c, const struct measures *m, char **ret_why)
+static bool is_of_losses(const struct condition *c)
+{
+	return strcmp(c->key, "lost") == 0 || strcmp(c->key, "dropped") == 0;
+}
+
+int conditions_judge(const struct conditions *c, const struct measures *m, const char *damage, char **ret_why)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		double value = 0;
@@ -304,6 +309,11 @@ int conditions_judge(const struct conditions *c, const struct measures *m, char 
 
 		if (e < 0)
 			return e;
+		if (damage && !is_of_losses(&c->list[i])) {
+			options_refuse(ret_why, "--fail-if %s: it can't be told, the file is not whole: %s",
+				       c->list[i].text, damage);
+			return 1;
+		}
 		if (!condition_holds(&c->list[i], value))
 			continue;
 		options_refuse(ret_why, "--fail-if %s: it is %s", c->list[i].text, value_word(&c->list[i], value).text);

@@ -25,8 +25,9 @@ int conditions_parse(struct conditions *c, const char *expr, char **ret_why);
 void conditions_done(struct conditions *c);
 /*
  * Does one hold? 1: yes, *ret_why says which and with what number; 0: no; -EINVAL with *ret_why: it asks for what is
- * not there, or for a growth.
+ * not there, or for a growth. damage: what is wrong with the file, NULL: nothing. Of a file that is not whole only its
+ * losses can be told: what else is asked counts as holding, or half a file would pass where the whole one doesn't.
  */
-int conditions_judge(const struct conditions *c, const struct measures *m, char **ret_why);
+int conditions_judge(const struct conditions *c, const struct measures *m, const char *damage, char **ret_why);
 /* The same for one, with a value found otherwise. */
 bool condition_holds(const struct condition *c, double value);

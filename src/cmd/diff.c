@@ -425,6 +425,11 @@ static int growth_judge(const struct diff *d, const struct condition *c, char **
 		x = strcmp(d->list[i].key, c->key) == 0 ? &d->list[i] : NULL;
 	if (!x)
 		return options_refuse(ret_why, "--fail-if %s: there is no number of that name in either", c->text);
+	if (d->a.damage || d->b.damage) {
+		options_refuse(ret_why, "--fail-if %s: it can't be told, the file of %s is damaged", c->text,
+			       d->a.damage ? "A" : "B");
+		return 1;
+	}
 	if (c->percent && x->a <= 0)
 		return options_refuse(ret_why, "--fail-if %s: it is 0 in A", c->text);
 	if (!c->percent && c->unit != x->unit)
@@ -441,6 +446,7 @@ static int growth_judge(const struct diff *d, const struct condition *c, char **
 static int conditions_check(const struct diff *d)
 {
 	_cleanup_(freep) char *why = NULL;
+	const char *damage = d->b.damage ? "that of B is damaged" : NULL;
 	int e = 0;
 
 	for (size_t i = 0; i < d->o.conditions.n && e == 0; i++) {
@@ -449,7 +455,7 @@ static int conditions_check(const struct diff *d)
 		if (c->relative)
 			e = growth_judge(d, c, &why);
 		else
-			e = conditions_judge(&(struct conditions){ .list = c, .n = 1 }, &d->b.runs[0], &why);
+			e = conditions_judge(&(struct conditions){ .list = c, .n = 1 }, &d->b.runs[0], damage, &why);
 	}
 	if (e != 0)
 		log_error("%s", why ? why : strerror(-e));

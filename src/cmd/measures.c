@@ -59,6 +59,8 @@ static int whole_add(struct report *r, struct measures *m)
 
 	for (size_t i = 0; i < n; i++)
 		lost += losses[i].n;
+	/* Of a file that is not whole at least something. */
+	lost += report_is_damaged(r) ? (r->problem.missing_n ?: 1) : 0;
 	for (size_t i = 0; i < r->open_n; i++)
 		open += !analyze_wait_is_idle(r->m, &r->m->waits[r->open[i]]);
 	for (size_t i = 0; i < r->stuck_n; i++)

@@ -62,6 +62,21 @@ static void losses_print(const struct page *p)
 		fprintf(p->f, "%s  DAMAGED FILE %s; the rest was used%s\n", p->bad, p->r->problem.message, p->plain);
 }
 
+bool report_missing_print(const struct page *p)
+{
+	const struct dump_problem *x = &p->r->problem;
+	bool most = x->missing_n > x->announced_n / 2;
+
+	if (!most && (p->r->states.total_ns || !report_is_damaged(p->r)))
+		return false;
+	if (x->missing_n)
+		fprintf(p->f, "The file is cut or damaged: %s of its %s events are missing.\n",
+			wording_count(x->missing_n).text, wording_count(x->announced_n).text);
+	else
+		fputs("The file is cut or damaged: nothing in it can be used.\n", p->f);
+	return true;
+}
+
 void report_damage_print(const struct page *p)
 {
 	if (!report_is_damaged(p->r))
@@ -80,6 +95,7 @@ void report_damage_json(const struct report *r, struct json *j)
 	json_kv_string(j, "file_problem", r->problem.message[0] ? r->problem.message : NULL);
 	json_kv_bool(j, "dump_is_cut", r->partial);
 	json_kv_uint(j, "bad_lines", r->problem.bad_n);
+	json_kv_uint(j, "missing_events", r->problem.missing_n);
 }
 
 /* "; stacks 99.9%": how many intervals that blocked have a user stack that is sure to be whole. Never rounded up. */
@@ -122,6 +138,8 @@ static void capture_print(const struct page *p, FILE *f)
 	}
 	fprintf(f, "%scapture %s%s (lost %s", complete ? p->good : p->bad, complete ? "COMPLETE" : "PARTIAL", p->plain,
 		wording_count(lost_n(p->r->m)).text);
+	if (p->r->problem.missing_n)
+		fprintf(f, "; missing %s", wording_count(p->r->problem.missing_n).text);
 	stacks_share_print(p, f);
 	fputc(')', f);
 }

@@ -63,6 +63,8 @@ size_t report_rows_max(const struct report *r, size_t n);
 /* Lines of a page's head and foot. */
 void report_head_print(const struct page *p);
 void report_filter_print(const struct page *p);
+/* The verdict on a file of which little is left, or nothing. False: it is another, nothing was printed. */
+bool report_missing_print(const struct page *p);
 /* Of a file that is damaged one line, which names it; its members in JSON. */
 void report_damage_print(const struct page *p);
 void report_damage_json(const struct report *r, struct json *j);

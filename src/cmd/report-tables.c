@@ -60,6 +60,12 @@ bool report_is_damaged(const struct report *r)
 	return r->problem.message[0] || r->partial;
 }
 
+const char *report_damage(const struct report *r)
+{
+	return r->partial ? "the disk was full while it was written" :
+	       r->problem.message[0] ? r->problem.message : NULL;
+}
+
 bool report_is_complete(const struct report *r)
 {
 	return model_is_complete(r->m) && !report_is_damaged(r);

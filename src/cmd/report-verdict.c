@@ -262,6 +262,8 @@ static void states_verdict_print(const struct page *p)
 static void sentences_print(const struct page *p, const void *arg)
 {
 	(void)arg;
+	if (report_missing_print(p))
+		return;
 	if (!p->r->states.total_ns)
 		fputs(report_is_filtered(p->r) ? "Nothing was recorded of what was asked for.\n" : "Nothing was recorded.\n", p->f);
 	else if (p->r->profile)

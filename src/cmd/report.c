@@ -97,7 +97,7 @@ static int conditions_check(struct report *r)
 	int e = measures_make(r, &m);
 
 	if (e == 0)
-		e = conditions_judge(&r->o->conditions, &m, &why);
+		e = conditions_judge(&r->o->conditions, &m, report_damage(r), &why);
 	if (e != 0)
 		log_error("%s", why ? why : strerror(-e));
 	return e < 0 ? EXIT_USAGE : e > 0 ? EXIT_FAILURE : 0;

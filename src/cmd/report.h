@@ -199,6 +199,8 @@ size_t report_losses(const struct model *m, struct report_loss ret[REPORT_LOSSES
 bool report_is_complete(const struct report *r);
 /* Was the file not read in full? */
 bool report_is_damaged(const struct report *r);
+/* In words; NULL: it was. */
+const char *report_damage(const struct report *r);
 
 /* Text of the page: columns of the terminal, colour. */
 void report_text_print(struct report *r, FILE *f, unsigned columns, bool color);

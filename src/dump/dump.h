@@ -28,6 +28,8 @@ uint64_t dump_dropped_events(const struct model *m);
 struct dump_problem {
 	size_t line;	 /* first bad line, 1 = header; 0: none */
 	size_t bad_n;	 /* lines passed over */
+	uint64_t announced_n; /* events that the headers tell of; 0: they don't */
+	uint64_t missing_n;   /* of them, what could not be read */
 	char message[160]; /* "" when all is well; else one line without a full stop */
 };
 

@@ -132,6 +132,12 @@ static void file_complain(struct reader *r, const char *damage)
 	size_t at = strlen(r->problem.message), room = sizeof(r->problem.message) - at;
 	char *end = r->problem.message + at;
 	const char *comma = at ? "; " : "";
+	uint64_t good_n = r->line_n > r->problem.bad_n ? r->line_n - r->problem.bad_n : 0;
+
+	if (r->has_announced) {
+		r->problem.announced_n = r->announced_n;
+		r->problem.missing_n = r->announced_n > good_n ? r->announced_n - good_n : 0;
+	}
 
 	if (r->problem.bad_n > 1)
 		snprintf(end, room, " (%zu bad lines)", r->problem.bad_n);

@@ -79,7 +79,7 @@ def check_json(wcbpf):
     expect('duration', doc['duration_ns'], 2000000000)
     expect('integrity', doc['capture_integrity'],
            {'status': 'complete', 'attempted': 14, 'recorded': 11, 'below_min': 3, 'inferred_switches': 0, 'losses': {},
-            'file_problem': None, 'dump_is_cut': False, 'bad_lines': 0})
+            'file_problem': None, 'dump_is_cut': False, 'bad_lines': 0, 'missing_events': 0})
     expect('user stacks', doc['user_stacks'], {'count': 7, 'complete': 6})
     expect('wall', {k: v for k, v in doc['wall'].items() if not isinstance(v, dict)},
            {'accounted': True, 'process_count': 1, 'thread_count': 4, 'lifetime_ns': 8000000000, 'oncpu_ns': 4220000000,

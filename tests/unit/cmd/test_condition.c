@@ -28,7 +28,7 @@ static int holds(const char *expr)
 	int e = conditions_parse(&c, expr, &why);
 
 	if (e == 0)
-		e = conditions_judge(&c, &measures, &why);
+		e = conditions_judge(&c, &measures, NULL, &why);
 	cr_assert((e == 0) == !why, "%s: %d, %s", expr, e, why);
 	cr_assert(!why || strncmp(why, "--fail-if ", 10) == 0);
 	return e;
