@@ -26,15 +26,19 @@ static void integrity_print(const struct ending *e)
 	const struct model *m = e->model;
 	const struct model_integrity *i = &m->integrity;
 	_cleanup_(freep) char *text = NULL;
-	const struct wording intervals = wording_counted(i->attempted, "interval", NULL);
-	char rest[160];
+	/* What was to be recorded: neither while it was off nor beside --only. */
+	const struct wording intervals = wording_counted(i->attempted - i->out_of_scope, "interval", NULL);
+	char rest[256], left_out[128] = "";
 	size_t size;
 
 	if (e->files_failed)
 		word_print(e, false, "files", "INCOMPLETE", "not everything that was recorded could be written");
+	if (i->out_of_scope)
+		snprintf(left_out, sizeof(left_out), "; %s left out (--only, or while recording was off)",
+			 wording_count(i->out_of_scope).text);
 	if (model_is_complete(m)) {
-		snprintf(rest, sizeof(rest), "nothing lost of %s%s", intervals.text,
-			 e->files_failed ? " while recording" : "");
+		snprintf(rest, sizeof(rest), "nothing lost of %s%s%s", intervals.text,
+			 e->files_failed ? " while recording" : "", left_out);
 		/* Half the files are not a complete capture, however well the recording went. */
 		if (e->files_failed)
 			log_warning("%s", rest);
@@ -69,7 +73,7 @@ static void integrity_print(const struct ending *e)
 	for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++)
 		if (losses[k].n)
 			fprintf(f, "%s %s, ", wording_count(losses[k].n).text, losses[k].what);
-	fprintf(f, "of %s; offcpu.summary.json has every counter", intervals.text);
+	fprintf(f, "of %s%s; offcpu.summary.json has every counter", intervals.text, left_out);
 	if (fclose(f) != 0)
 		return;
 	word_print(e, false, "capture", "PARTIAL", text);

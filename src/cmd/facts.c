@@ -74,6 +74,11 @@ static void no_rows_word(struct facts *f, const struct model *m)
 	else if (i->below_min == i->attempted)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing matched: all %s intervals were shorter than --min",
 			 attempted.text);
+	else if (i->below_min + i->out_of_scope == i->attempted)
+		snprintf(f->no_rows, sizeof(f->no_rows),
+			 "nothing matched: %s of %s intervals were left out (--only, or while recording was off)%s",
+			 wording_count(i->out_of_scope).text, attempted.text,
+			 i->below_min ? ", the others were shorter than --min" : "");
 	else if (i->recorded == 0)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing could be read: all %s intervals were lost",
 			 attempted.text);
@@ -123,4 +128,10 @@ void facts_set_capture(struct facts *f, struct capture *c)
 		f->output.interval_ns_per_run = f->output.bpf_run_ns / f->output.bpf_run_n;
 	points_set(f, c);
 	no_rows_word(f, capture_model(c));
+}
+
+void facts_set_never_on(struct facts *f)
+{
+	snprintf(f->no_rows, sizeof(f->no_rows), "recording was never switched on (--start-off)");
+	f->output.no_rows_reason = f->no_rows;
 }

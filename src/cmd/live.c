@@ -315,6 +315,11 @@ void live_end(struct live *l)
 		serve_close_dumps(l->serve);
 }
 
+bool live_was_on(const struct live *l)
+{
+	return l->active;
+}
+
 void live_facts(struct live *l, struct output_facts *f)
 {
 	int r = live_texts_read(l->texts_fd, &l->texts);

@@ -28,6 +28,8 @@ void live_begin(struct live *l, struct capture *c);
 void live_run(struct live *l);
 /* Before capture_stop(): a dump that is being made is given up, nothing was taken out for it. */
 void live_end(struct live *l);
+/* Was recording ever on? */
+bool live_was_on(const struct live *l);
 /* What the files need to go on where the dumps left off. Once; its strings are l's. */
 void live_facts(struct live *l, struct output_facts *f);
 /* Gives clients some seconds to read what they were promised. */

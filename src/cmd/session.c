@@ -512,6 +512,8 @@ static bool session_finish(struct session *s)
 		facts_set_capture(&f, s->capture);
 		if (s->live)
 			live_facts(s->live, &f.output);
+		if (s->live && !live_was_on(s->live))
+			facts_set_never_on(&f);
 		return recording_write(s, &f, what ? what : "?");
 	}
 	if (r != -ENODATA)

@@ -214,6 +214,21 @@ def test_start_off(live):
     check(all(w['s'] + zero > on - live.slack_ns for w in d.waits), 'a wait from before it was on')
 
 
+def test_never_on(live):
+    """Nobody switches it on: that is said, and nothing was lost of nothing."""
+    before = tracer_programs()
+    work, p, sock = start(live, 'sleep 300 20000', '--start-off', '-d', '500ms', '--mode', 'time')
+    rec = live.finish(p, before, strict=False, rc=None)
+    check(live.wait(work, 60) == 0, 'the target ended with %d', work.returncode)
+    check('never switched on' in rec.err and 'nothing lost of 0 intervals; ' in rec.err, 'said: %s', rec.err)
+    check('could be read' not in rec.err, 'said: %s', rec.err)
+    with open(os.path.join(p.folder, 'offcpu.summary.json')) as f:
+        summary = json.load(f)
+    check(summary['caveat_kind'] == 'no_rows' and 'never switched on' in summary['caveat_message'], 'summary: %s',
+          summary['caveat_message'])
+    check(summary['capture_integrity']['recorded'] == 0, 'recorded: %s', summary['capture_integrity'])
+
+
 def test_answers(live):
     """What may be asked, and how; by curl too."""
     before = tracer_programs()
