@@ -475,7 +475,8 @@ static bool recording_write(struct session *s, struct facts *f, const char *what
 		.files_failed = r < 0,
 		.color = options_color_for(&s->o->config->all, STDERR_FILENO),
 		.out_path = output_dir_path(s->dir),
-		.has_status = f->output.has_exit_status,
+		/* A command beside a target says only how long: what has ended is it, not what was recorded. */
+		.has_status = f->output.has_exit_status && !s->o->target,
 		.status = s->workload_status,
 		.waits = workload_runs(s),
 		.workload_pid = s->o->launch ? launch_pid(s->o->launch) : 0,

@@ -649,6 +649,10 @@ Test(session, attach_ends_by_signal_duration_target_and_command)
 
 	RIG_RUN(&r, "record", "-p", pid, "--", "sh", "-c", "exit 3");
 	cr_expect_eq(r.code, 3, "under record it is a workload");
+	/* but not what was recorded */
+	expect_holds(r.err, "(the command has ended)");
+	cr_expect(!strstr(r.err, "exit 3"), "%s", r.err);
+	cr_expect(!strstr(r.err, "live on"), "%s", r.err);
 
 	RIG_START(&r, "attach", "-p", pid);
 	rig_sleep(0.4);
