@@ -440,17 +440,21 @@ static bool workload_runs(const struct session *s)
 static void failure_write(struct session *s, struct facts *f)
 {
 	_cleanup_(freep) char *why = NULL;
+	int r;
 
 	if (!s->error.message[0])
 		error_set(s, "not_started", "%s before recording began (--delay)",
 			  s->stop == STOP_WORKLOAD ? "the workload ended" : "interrupted");
 	facts_set_error(f, &s->error);
 	log_error("%s", s->error.message);
-	if (output_write_failure(s->dir, &f->output, &why) < 0)
+	r = output_write_failure(s->dir, &f->output, &why);
+	if (r == -EEXIST)
+		log_warning("%s", why ? why : strerror(ENOMEM));
+	else if (r < 0)
 		log_error("%s", why ? why : "the summary could not be written");
-	else if (s->error.missing)
-		log_warning("'wcbpf doctor' shows what is missing here; %s/offcpu.summary.json has the reason",
-			    output_dir_path(s->dir));
+	if (s->error.missing)
+		log_warning("'wcbpf doctor' shows what is missing here%s%s%s", r == 0 ? "; " : "",
+			    r == 0 ? output_dir_path(s->dir) : "", r == 0 ? "/offcpu.summary.json has the reason" : "");
 }
 
 /* True when all went well. */

@@ -6,8 +6,10 @@
  * from the parent folder down. Opening is undone by free unless a recording
  * was written: a target that does not exist or a load that fails costs
  * nobody the recording before. Hence the one before that is only put aside
- * at first; and a folder that tells only of a failure makes no recording old. The marker is locked while the recording lasts, so a second wcbpf
- * can't take the folder from under the first.
+ * at first; and neither does a failure take a recording's place, nor does a
+ * folder that tells only of a failure make one old. The marker is locked while
+ * the recording lasts, so a second wcbpf can't take the folder from under the
+ * first.
  */
 #include "output/dir.h"
 
@@ -380,6 +382,11 @@ int dir_fd(const struct output_dir *d)
 void dir_file_options(const struct output_dir *d, struct files_writer_options *ret)
 {
 	*ret = (struct files_writer_options){.set_owner = sets_owner(d), .uid = d->uid, .gid = d->gid};
+}
+
+bool dir_replaces_recording(const struct output_dir *d)
+{
+	return d->moved && !d->kept;
 }
 
 void dir_keep(struct output_dir *d)

@@ -8,6 +8,8 @@
 int dir_fd(const struct output_dir *d);
 /* Owner and mode of files in it. */
 void dir_file_options(const struct output_dir *d, struct files_writer_options *ret);
+/* A recording was put aside for what comes, of which nothing has come yet. */
+bool dir_replaces_recording(const struct output_dir *d);
 /*
  * A recording is about to be written: the folder stays now, also if writing
  * fails, and the recording before the last one is removed.

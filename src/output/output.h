@@ -100,7 +100,10 @@ int output_stop_write(const struct output_dir *d, const struct model *m, const s
 /* A file in the folder's file system, of no name, for reading and writing. 0 or -errno. */
 int output_unnamed_open(const struct output_dir *d, int *ret_fd);
 
-/* Only diagnostics and summary, for a recording that could not run: m is NULL. */
+/*
+ * Only diagnostics and summary, for a recording that could not run: m is NULL. -EEXIST, with *ret_why: a recording
+ * would have to give way for it; nothing is written, and output_dir_free() puts all back.
+ */
 int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why);
 
 /* A thread's name made safe for folded lines (wcbpf-output(5), ESCAPES). malloc'd, NULL: no memory. */

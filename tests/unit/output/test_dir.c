@@ -337,13 +337,36 @@ static void fail_to_record(const char *name)
 	cr_assert_eq(output_write_failure(d, &f, &why), 0);
 }
 
-/* Forgetting sudo a few times must cost no recording. */
+/* Forgetting sudo a few times must cost no recording, nor move one. */
+Test(output_dir, failures_leave_the_recordings)
+{
+	struct output_facts f = fixture_facts(OUTPUT_TIME);
+
+	f.missing = "no root";
+	record("out", "first");
+	record("out", "second");
+	for (int i = 0; i < 3; i++) {
+		_cleanup_(output_dir_freep) struct output_dir *d = NULL;
+		_cleanup_(freep) char *why = NULL;
+
+		cr_assert_eq(open_named("out", &d), 0);
+		cr_expect_eq(output_write_failure(d, &f, &why), -EEXIST);
+		cr_expect(why && strstr(why, "/out: "), "%s", why);
+		d = output_dir_free(d);
+		expect_which("out", "second");
+		expect_which("out.old", "first");
+		cr_expect(!fixture_exists(base, "out.old.removed"));
+	}
+}
+
+/* Of failures the last is told of; they make no recording old. */
 Test(output_dir, failures_leave_the_old_recording)
 {
 	struct output_dir *d = NULL;
+	_cleanup_(freep) char *path = fixture_path(base, "out"), *old = fixture_path(base, "out.old");
 
-	record("out", "first");
 	record("out", "second");
+	cr_assert_eq(rename(path, old), 0);
 	for (int i = 0; i < 3; i++) {
 		fail_to_record("out");
 		expect_which("out.old", "second");
