@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/wording.h"
 #include "util/cleanup.h"
@@ -97,6 +98,30 @@ static bool anything_blocked(const struct model *m)
 	return false;
 }
 
+static bool is_there(const struct ending *e, const char *name)
+{
+	_cleanup_(freep) char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", e->out_path, name) < 0) {
+		path = NULL;
+		return false;
+	}
+	return access(path, F_OK) == 0;
+}
+
+/* Of a disk without room there may be nothing that a report could read. */
+static void next_print(const struct ending *e)
+{
+	const char *folder = strcmp(e->out_path, "wcbpf.out") ? e->out_path : "";
+
+	if (e->files_failed && !is_there(e, "wcprof.ndjson") && !is_there(e, "wcprof.ndjson.gz") &&
+	    !is_there(e, "offcpu.summary.json"))
+		log_warning("nothing in %s can be read: make room, or name a folder on another disk (-o), and record again",
+			    e->out_path);
+	else
+		log_warning("files in %s   next: wcbpf report%s%s", e->out_path, *folder ? " " : "", folder);
+}
+
 void ending_print(const struct ending *e)
 {
 	const struct model *m = e->model;
@@ -116,8 +141,7 @@ void ending_print(const struct ending *e)
 	if (e->has_status && open)
 		log_warning("%s that it started live on: open in the dump",
 			    wording_counted(open, "process", "processes").text);
-	log_warning("files in %s   next: wcbpf report%s%s", e->out_path, strcmp(e->out_path, "wcbpf.out") ? " " : "",
-		    strcmp(e->out_path, "wcbpf.out") ? e->out_path : "");
+	next_print(e);
 	if (e->waits)
 		log_warning("the workload (pid %d) runs on and is waited for; Ctrl-C again: don't wait",
 			    e->workload_pid);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * The registry of formats and the walk over it. A file that can't be written
- * stops no other. The order is by worth and size: first the capture that the
- * harness is after, then the big dump, last the two small files that tell how
- * the others fared. A dump that found the disk full is taken away at once, so
- * that these still fit, the summary with short lists; only then is it written
- * again as far as it goes, under another name that says so.
+ * stops no other. The order is by worth: first the dump, which has everything,
+ * then the capture that the harness is after, last the two small files that
+ * tell how the others fared.
+ *
+ * A dump that found the disk full is taken away at once, so that these still
+ * fit, the summary with short lists; only then is it written again as far as it
+ * goes, under another name that says so. A capture that is large itself comes
+ * behind it. Room for the two small files is kept meanwhile, by a file.
  */
 #include "output/output.h"
 
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "output/dir.h"
@@ -26,6 +30,10 @@
 enum file_id { FILE_CAPTURE, FILE_DUMP, FILE_STOP, FILE_DIAGNOSTICS, FILE_SUMMARY };
 enum { MODE_TIME = 1 << OUTPUT_TIME, MODE_STACKS = 1 << OUTPUT_STACKS, MODE_WALL = 1 << OUTPUT_WALL, MODE_ANY = ~0 };
 
+#define ROOM_NAME "room.tmp"
+/* Files take whole blocks, and say a little more when others have failed. */
+enum { SMALL_DISK_BYTES = 16 << 20, SMALL_CAPTURE_BYTES = 16 << 10, ROOM_SLACK_BYTES = 3 * 4096 };
+
 struct format {
 	enum file_id id;
 	int modes;	 /* bits MODE_* */
@@ -36,11 +44,11 @@ struct format {
 
 /* In the order of writing. */
 static const struct format formats[] = {
+	{FILE_DUMP, MODE_ANY, true, "wcprof.ndjson", dump_file_write},
+	{FILE_STOP, MODE_ANY, true, OUTPUT_STOP_NAME, dump_file_write},
 	{FILE_CAPTURE, MODE_TIME, true, "offcpu.time.txt", folded_write},
 	{FILE_CAPTURE, MODE_STACKS, true, "offcpu.stacks.txt", stacks_write},
 	{FILE_CAPTURE, MODE_WALL, true, "wall.folded.txt", folded_write},
-	{FILE_DUMP, MODE_ANY, true, "wcprof.ndjson", dump_file_write},
-	{FILE_STOP, MODE_ANY, true, OUTPUT_STOP_NAME, dump_file_write},
 	{FILE_DIAGNOSTICS, MODE_ANY, false, "offcpu.diagnostics.txt", diagnostics_write},
 	{FILE_SUMMARY, MODE_ANY, false, "offcpu.summary.json", summary_write},
 };
@@ -185,33 +193,119 @@ static char *why(const struct output_dir *d, const struct output_job *job, const
 	return text_error(&t) ? NULL : TAKE_PTR(t.bytes);
 }
 
+/* ---- a disk that is nearly full ---- */
+
+static int bytes_count(void *arg, const char *bytes, size_t n)
+{
+	uint64_t *sum = arg;
+
+	(void)bytes;
+	*sum += n;
+	return 0;
+}
+
+/* Bytes of the mode's file, as it is now; 0: there is none, or no memory. */
+static uint64_t file_bytes(const struct output_job *job, enum file_id id)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < FORMAT_N; i++) {
+		const struct format *fmt = &formats[i];
+
+		if (fmt->id == id && format_of_mode(fmt, job->f->mode) && (job->m || !fmt->needs_model) &&
+		    fmt->write(job, bytes_count, &n))
+			n = 0;
+	}
+	return n;
+}
+
+static bool disk_is_small(const struct output_dir *d)
+{
+	struct statvfs st;
+
+	return !fstatvfs(dir_fd(d), &st) && (uint64_t)st.f_bavail * st.f_bsize < SMALL_DISK_BYTES;
+}
+
+/* Room for the two small files, until room_free(). */
+static void room_keep(const struct output_dir *d, const struct output_job *job)
+{
+	struct output_job brief = *job;
+	_cleanup_(closep) int fd = openat(dir_fd(d), ROOM_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	brief.brief = true;
+	if (fd < 0)
+		return;
+	/* What doesn't fit now won't later. */
+	if (posix_fallocate(fd, 0, (off_t)(file_bytes(&brief, FILE_SUMMARY) + file_bytes(&brief, FILE_DIAGNOSTICS) +
+					   ROOM_SLACK_BYTES)))
+		unlinkat(dir_fd(d), ROOM_NAME, 0);
+}
+
+static void room_free(const struct output_dir *d)
+{
+	unlinkat(dir_fd(d), ROOM_NAME, 0);
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+	struct output_dir *d;
+	struct output_job *job;
+	int errors[FORMAT_N];
+	bool salvaged;
+};
+
+static void walk_file(struct walk *w, size_t i)
+{
+	const struct format *fmt = &formats[i];
+	bool full;
+
+	w->errors[i] = file_write(w->d, w->job, fmt);
+	full = disk_is_full(w->errors[i]);
+	if (full && fmt->id == FILE_SUMMARY && !w->job->brief) {
+		w->job->brief = true;
+		w->errors[i] = file_write(w->d, w->job, fmt);
+	}
+	if (full && !w->job->brief)
+		room_keep(w->d, w->job);
+	w->job->brief |= full;
+	job_note(w->job, fmt->id, w->errors[i]);
+}
+
+/* The dump as far as it goes, if there was no room for all of it. */
+static void walk_salvage(struct walk *w)
+{
+	for (size_t i = 0; i < FORMAT_N && !w->salvaged; i++) {
+		if (formats[i].id == FILE_DUMP && disk_is_full(w->errors[i]))
+			w->salvaged = file_salvage(w->d, w->job, &formats[i]);
+	}
+}
+
 static int write_all(struct output_dir *d, struct output_job *job, char **ret_why)
 {
-	int errors[FORMAT_N] = {0}, first = 0;
-	bool salvaged = false;
+	struct walk w = {.d = d, .job = job};
+	int first = 0;
 
+	if (job->m && disk_is_small(d))
+		room_keep(d, job);
 	for (size_t i = 0; i < FORMAT_N; i++) {
 		const struct format *fmt = &formats[i];
 
 		if (!format_of_mode(fmt, job->f->mode) || (fmt->needs_model && !job->m) ||
 		    (fmt->id == FILE_STOP && !job->f->live))
 			continue;
-		errors[i] = file_write(d, job, fmt);
-		if (disk_is_full(errors[i]) && fmt->id == FILE_SUMMARY && !job->brief) {
-			job->brief = true;
-			errors[i] = file_write(d, job, fmt);
-		}
-		job->brief |= disk_is_full(errors[i]);
-		job_note(job, fmt->id, errors[i]);
-		if (errors[i] && !first)
-			first = errors[i];
+		if (fmt->id == FILE_CAPTURE && job->dump_error && file_bytes(job, FILE_CAPTURE) > SMALL_CAPTURE_BYTES)
+			walk_salvage(&w);
+		if (fmt->id == FILE_DIAGNOSTICS)
+			room_free(d);
+		walk_file(&w, i);
 	}
-	for (size_t i = 0; i < FORMAT_N; i++) {
-		if (formats[i].id == FILE_DUMP && disk_is_full(errors[i]))
-			salvaged = file_salvage(d, job, &formats[i]);
-	}
+	room_free(d);
+	walk_salvage(&w);
+	for (size_t i = 0; i < FORMAT_N; i++)
+		first = first ?: w.errors[i];
 	if (first)
-		*ret_why = why(d, job, errors, salvaged);
+		*ret_why = why(d, job, w.errors, w.salvaged);
 	return first;
 }
 

@@ -168,6 +168,44 @@ Test(output_disk_full, summary_leaves_room_for_the_dump)
 	fixture_rmdir(dir);
 }
 
+/* A capture that would take the room of all others: the dump goes first, and the summary has its room. */
+Test(output_disk_full, large_capture_leaves_room_for_dump_and_summary)
+{
+	_cleanup_(output_dir_freep) struct output_dir *d = NULL;
+	_cleanup_(model_freep) struct model *m = model_with_ops(20000);
+	_cleanup_(freep) char *why = NULL;
+	struct output_facts f = fixture_facts(OUTPUT_TIME);
+	char *dir = fixture_mkdtemp(), frames[24][48];
+	const char *names[25] = {NULL};
+	struct json_object *o;
+	struct stat st;
+
+	for (int i = 0; i < 60; i++) {
+		for (int k = 0; k < 24; k++) {
+			snprintf(frames[k], sizeof(frames[k]), "function_number_%d_of_the_stack_number_%d", k, i);
+			names[k] = frames[k];
+		}
+		fixture_row(m, "bench", 0, fixture_stack(m, STACK_KERNEL, "complete", names), 1, 1000000);
+	}
+	if (!mount_tmpfs(dir, "size=64k")) {
+		fixture_rmdir(dir);
+		cr_skip_test("needs root");
+	}
+	cr_assert_eq(output_dir_open(dir, (uid_t)-1, (gid_t)-1, &d, &why), 0, "%s", why);
+	cr_expect_eq(output_write(d, m, &f, &why), -ENOSPC);
+	cr_assert(fixture_exists(dir, "offcpu.summary.json"), "%s", why);
+	o = fixture_summary(dir);
+	cr_expect_eq(json_object_array_length(fixture_get(o, "rows")), 10);
+	json_object_put(o);
+	_cleanup_(freep) char *partial = fixture_path(dir, "wcprof.ndjson.partial");
+	cr_assert_eq(stat(partial, &st), 0, "%s", why);
+	cr_expect_geq(st.st_size, 16 << 10);
+	expect_no_temporary_files(dir);
+	d = output_dir_free(d);
+	umount(dir);
+	fixture_rmdir(dir);
+}
+
 /* No room for anything: every file is named, none is half there. */
 Test(output_disk_full, nothing_fits)
 {
