@@ -69,6 +69,9 @@ bool analyze_wait_is_idle(const struct model *m, const struct model_wait *w);
 /* Whether waits of that kind are, whatever their outcome. */
 bool analyze_kind_is_idle(const struct model *m, enum wait_reason reason, uint32_t kind_id);
 
+/* By its stack, a wait of a thread of Go's runtime that has no goroutine to run, or watches the others. Idle by design. */
+bool analyze_row_is_go_scheduler(const struct model *m, const struct model_row *row);
+
 /*
  * The program's own function for waiting for one of its locks, if a wait that looks like one for work is in it. Such a
  * wait is not idle, and its state is WHERE_LOCK. String, 0: none.
@@ -164,9 +167,16 @@ struct analyze_piece {
  */
 int analyze_wall(const struct model *m, struct analyze_piece **ret, size_t *ret_n);
 
-/* Thread time by state: sums to total_ns, but for gap_ns. */
+/*
+ * Thread time by state: sums to total_ns, but for gap_ns. Of processes whose goroutines were recorded it is theirs, and
+ * their threads, which only carry them or look for one to carry, are left out (unless the filter is by thread or name).
+ * A goroutine in wait for a channel or the network, and not in an op, is WHERE_IDLE, one in wait for others to end
+ * WHERE_CHILD. In no wait they ran, in all for as long as their threads did; more of it is WHERE_UNKNOWN.
+ */
 struct analyze_states {
 	bool of_ops;	   /* the time is the ops' own (no threads, or a filter by op): no child counts twice */
+	size_t thread_n, goroutine_n; /* whose time it is */
+	size_t carrier_n;  /* threads that are left out */
 	uint64_t total_ns; /* all lives */
 	uint64_t ns[WHERE_MAX];
 	uint64_t count[WHERE_MAX]; /* waits */

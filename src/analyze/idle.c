@@ -25,6 +25,51 @@ uint32_t idle_lock_function(const struct model *m, const struct model_row *row)
 	return 0;
 }
 
+/*
+ * Of Go's runtime: where a thread that has no goroutine to run is until there is one, where the monitor and who waits for
+ * signals always are (proc.go, sigqueue.go, 1.19 to 1.27; findrunnable until 1.18). Stops of the world sleep in the same
+ * futexes without these, locks of the runtime below them in lock2.
+ */
+static const char *const scheduler_functions[] = { "runtime.stopm", "runtime.stoplockedm", "runtime.mPark",
+						   "runtime.findRunnable", "runtime.findrunnable", "runtime.sysmon",
+						   "runtime.signal_recv", "runtime.templateThread" };
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_scheduler_frame(const struct model *m, const struct model_row *row)
+{
+	const struct model_stack *s = &m->stacks[row->ustack < m->stack_n ? row->ustack : 0];
+
+	for (uint32_t i = 0; i < s->frame_n; i++) {
+		const char *name = strtab_str(m->strings, s->frames[i].name_id);
+
+		if (strncmp(name, "runtime.", 8) != 0)
+			continue;
+		if (strcmp(name, "runtime.lock2") == 0)
+			return false;
+		if (is_one_of(name, scheduler_functions, sizeof(scheduler_functions) / sizeof(scheduler_functions[0])))
+			return true;
+	}
+	return false;
+}
+
+bool analyze_row_is_go_scheduler(const struct model *m, const struct model_row *row)
+{
+	static const bool sleeps[REASON_MAX] = {
+		[REASON_SYNC] = true, [REASON_LOCK] = true, [REASON_POLL] = true, [REASON_SLEEP] = true,
+		[REASON_OTHER] = true,
+	};
+
+	return row->reason < REASON_MAX && sleeps[row->reason] && has_scheduler_frame(m, row);
+}
+
 enum idle_row idle_row(const struct model *m, const struct model_row *row)
 {
 	static const char *const kinds[] = { "condvar",	 "epoll",   "accept",  "child",	   "vfork",
@@ -35,7 +80,12 @@ enum idle_row idle_row(const struct model *m, const struct model_row *row)
 	/* Go's runtime waits for work, however: its workers, and threads that have no goroutine to run. */
 	if (strcmp(kind, "go_idle") == 0 || strcmp(kind, "go_scheduler") == 0)
 		return IDLE_ALWAYS;
-	if (row->reason == REASON_CPU || row->reason == REASON_SLEEP)
+	if (row->reason == REASON_CPU)
+		return IDLE_NEVER;
+	/* Of a recording that doesn't follow goroutines only the stack tells. */
+	if (analyze_row_is_go_scheduler(m, row))
+		return IDLE_ALWAYS;
+	if (row->reason == REASON_SLEEP)
 		return IDLE_NEVER;
 	if ((row->reason == REASON_POLL || row->reason == REASON_SYNC) && idle_lock_function(m, row))
 		return IDLE_NEVER;

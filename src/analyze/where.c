@@ -15,7 +15,7 @@
 #include "analyze/idle.h"
 
 /* Beyond enum analyze_where: what only the wait itself can tell. */
-enum { RULE_POLL = WHERE_MAX, RULE_SOCKET, RULE_DEVICE };
+enum { RULE_POLL = WHERE_MAX, RULE_SOCKET, RULE_DEVICE, RULE_HANDED, RULE_NETPOLL };
 
 const char *analyze_where_name(enum analyze_where w)
 {
@@ -115,6 +115,10 @@ static enum analyze_where by_rule(const struct model *m, uint8_t rule, const str
 		return strncmp(name, "unix", 4) == 0 ? WHERE_PIPE : WHERE_NET;
 	case RULE_DEVICE:
 		return by_waker(w);
+	case RULE_HANDED:
+		return m->ops[w->op].kind == OP_INTERNAL ? WHERE_IDLE : WHERE_WORK;
+	case RULE_NETPOLL:
+		return m->ops[w->op].kind == OP_INTERNAL ? WHERE_IDLE : by_rule(m, RULE_SOCKET, w);
 	default:
 		return rule;
 	}
@@ -128,6 +132,27 @@ enum analyze_where where_of(const struct where *x, const struct model_wait *w)
 enum analyze_where analyze_wait_where(const struct model *m, const struct model_wait *w)
 {
 	return by_rule(m, w->row ? row_where(m, &m->rows[w->row]) : WHERE_UNKNOWN, w);
+}
+
+/*
+ * The same as a condition variable, epoll and a join are to threads: a server's goroutines are all in them until there is
+ * work. In an op there is.
+ */
+void where_goroutines(struct where *x)
+{
+	for (size_t i = 1; i < x->m->row_n; i++) {
+		const struct model_row *row = &x->m->rows[i];
+		const char *kind = strtab_str(x->m->strings, row->kind_id);
+
+		if (!row->parked)
+			continue;
+		if (strcmp(kind, "chan_receive") == 0 || strcmp(kind, "chan_select") == 0)
+			x->rows[i] = RULE_HANDED;
+		else if (strcmp(kind, "waitgroup") == 0)
+			x->rows[i] = WHERE_CHILD;
+		else if (strcmp(kind, "netpoll") == 0 || strcmp(kind, "socket") == 0)
+			x->rows[i] = RULE_NETPOLL;
+	}
 }
 
 int where_init(struct where *x, const struct model *m)

@@ -96,7 +96,7 @@ static void arithmetic_print(const struct page *p, const void *arg)
 			page_time(r->states.total_ns).text, p->plain);
 	else
 		fprintf(p->f, "states sum to 100%% of %s %s; ", page_seconds(r->states.total_ns).text,
-			r->states.of_ops ? "op-s" : "thread-s");
+			report_states_unit(&r->states));
 	if (outside_ns(r))
 		fprintf(p->f, "%s of waits lie outside their ops, or two at a time in one",
 			page_time(outside_ns(r)).text);

@@ -14,7 +14,7 @@
 #include "util/cleanup.h"
 #include "util/map.h"
 
-enum { NUMBERS_COLUMNS = 22, AWAITED_COLUMNS = 36, DEADLOCKS_MAX = 3, STUCK_THREADS_MIN = 2 };
+enum { NUMBERS_COLUMNS = 22, AWAITED_COLUMNS = 36, DEADLOCKS_MAX = 3, STUCK_THREADS_MIN = 2, LOCKS_NAMED = 2 };
 
 /* A goroutine that waits for work waits for a channel, or for what may come from the network. */
 bool report_is_parked_goroutine(const struct report *r, const struct model_wait *w)
@@ -258,6 +258,43 @@ static void suspect_print(const struct page *p)
 	fprintf(p->f, "\n%10s   to confirm: wcbpf attach -t %" PRIu32 " -d 2s\n", "", t->tid);
 }
 
+/* "3 threads", "3 goroutines": of whom that wait was. */
+static struct wording waiters(const struct report *r, const struct model_wait *w, size_t n)
+{
+	return wording_counted(n, r->m->threads[w->thread].goid ? "goroutine" : "thread", NULL);
+}
+
+/* Each of them for another thing, but all of them for a lock, and none of these has come: so a deadlock begins. */
+static bool locks_verdict_print(const struct page *p, const struct group *groups, size_t group_n, size_t busy)
+{
+	const struct model *m = p->r->m;
+	const struct model_wait *first = NULL;
+	size_t n = 0, shown = 0;
+
+	for (size_t i = 0; i < group_n; i++) {
+		const struct model_wait *w = &m->waits[groups[i].wait];
+
+		if (m->rows[w->row].reason != REASON_LOCK || w->blocked_ns * 2 < m->end_ns)
+			continue;
+		n += groups[i].n;
+		first = first ? first : w;
+	}
+	if (n < STUCK_THREADS_MIN || n * 2 < busy)
+		return false;
+	fprintf(p->f, "%s hang, the first for %s at least, in wait for locks", waiters(p->r, first, n).text,
+		page_longest((uint64_t)first->blocked_ns, false).text);
+	for (size_t i = 0; i < group_n && shown < LOCKS_NAMED; i++) {
+		const struct model_wait *w = &m->waits[groups[i].wait];
+
+		if (m->rows[w->row].reason != REASON_LOCK || w->blocked_ns * 2 < m->end_ns)
+			continue;
+		fputs(shown++ ? ", " : " that nobody gives up: ", p->f);
+		page_thing_print(p, m->rows[w->row].reason, m->rows[w->row].kind_id, analyze_awaited_name(m, w), 44);
+	}
+	fprintf(p->f, "%s. A deadlock, if their holders are among them.\n", n > shown ? ", .." : "");
+	return true;
+}
+
 /* Most of those that want to do something have waited for one thing since the recording was half as long, at least. */
 static bool queue_verdict_print(const struct page *p)
 {
@@ -279,10 +316,10 @@ static bool queue_verdict_print(const struct page *p)
 			most = &groups[i];
 	}
 	if (!most || most->n < STUCK_THREADS_MIN || most->n * 2 < busy)
-		return false;
+		return locks_verdict_print(p, groups, n, busy);
 	function = analyze_lock_function(m, &m->waits[most->wait]);
 	fprintf(p->f, "%s hang, the first for %s at least, %s ",
-		wording_counted(most->n, "thread", NULL).text,
+		waiters(p->r, &m->waits[most->wait], most->n).text,
 		page_longest((uint64_t)m->waits[most->wait].blocked_ns, false).text,
 		function ? "for locks of the program's own, in" : "in wait for");
 	if (function) {

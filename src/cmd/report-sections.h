@@ -74,6 +74,9 @@ void report_foot_print(const struct page *p);
 /* One or two lines: what it comes to. */
 void report_verdict_print(const struct page *p);
 
+/* "thread-s": what the wall table's time is of. */
+const char *report_states_unit(const struct analyze_states *s);
+
 /* JSON that several sections have. */
 void report_frames_json(const struct report *r, struct json *j, const char *key, uint32_t stack);
 /* Beside it, in the same order: how many other names each one's function has. */

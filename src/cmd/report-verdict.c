@@ -17,6 +17,10 @@ enum { NAME_COLUMNS = 44, REST_MAX = 4, INDENT = 9 };
 #define MOSTLY 0.5
 /* A thread that is at it for less of the time has time left. */
 #define BUSY 0.5
+/* One in so many is worth a sentence. */
+#define GO_SHARE 10
+/* The same of locks beside a path, as of their place on the page. */
+#define LOCKS_SHARE 5
 
 static uint64_t busy_ns(const struct analyze_states *s)
 {
@@ -50,20 +54,24 @@ static const char *clause_of(const struct analyze_states *s, unsigned where)
 		[WHERE_UNKNOWN] = "in unknown states",
 	};
 
+	if (s->goroutine_n && where == WHERE_WORK)
+		return "waiting for other goroutines or ops";
 	return s->of_ops && where == WHERE_UNKNOWN ? "in the ops' own work" : clauses[where];
 }
 
-/* The waits of that state that took most: "; most for mutex futex:..: 390.0 ms". */
+/* What took most of that state's waits: "; most for mutex futex:..: 390.0 ms"; most is more than half. */
 static void largest_print(const struct page *p, unsigned where)
 {
 	const struct analyze_table *t = &p->r->resources;
+	uint64_t all_ns = p->r->states.ns[where];
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct analyze_entry *e = &t->entries[i];
 
 		if (e->idle || e->where != where)
 			continue;
-		fprintf(p->f, "; most for ");
+		fputs((double)e->blocked_ns > MOSTLY * (double)all_ns ? "; most for " : "; the largest part for ",
+		      p->f);
 		page_thing_print(p, e->reason, e->kind_id, e->name_id, NAME_COLUMNS);
 		fprintf(p->f, ": %s", page_time(e->blocked_ns).text);
 		return;
@@ -172,6 +180,46 @@ static bool path_verdict_print(const struct page *p)
 	return true;
 }
 
+static bool was_left_hanging(const struct model *m, const struct model_wait *w)
+{
+	return m->threads[w->thread].goid && m->rows[w->row].reason == REASON_LOCK && w->outcome == WAIT_KILLED &&
+	       w->blocked_ns * 2 >= m->end_ns;
+}
+
+/*
+ * A path goes through what was done last. Through a server it may go by the network, whose other end is not known, where
+ * each of its goroutines waits for one lock; or by main's sleep, until the process ended and left others hanging.
+ */
+static void goroutine_locks_print(const struct page *p)
+{
+	const struct analyze_states *s = &p->r->states;
+	const struct model *m = p->r->m;
+	size_t n = 0, named = 0;
+
+	if (!s->goroutine_n || !(p->r->made & SECTION_BIT(SECTION_PATH)))
+		return;
+	for (size_t i = 1; i < m->wait_n; i++)
+		n += was_left_hanging(m, &m->waits[i]);
+	if (n < 2) {
+		if (s->ns[WHERE_LOCK] && s->ns[WHERE_LOCK] * LOCKS_SHARE >= busy_ns(s)) {
+			fprintf(p->f, "Goroutines waited %s for locks", page_time(s->ns[WHERE_LOCK]).text);
+			largest_print(p, WHERE_LOCK);
+			fputs(".\n", p->f);
+		}
+		return;
+	}
+	fprintf(p->f, "%zu goroutines hung in locks until their process ended: ", n);
+	for (size_t i = 1; i < m->wait_n && named < 2; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (!was_left_hanging(m, w))
+			continue;
+		fputs(named++ ? ", " : "", p->f);
+		page_thing_print(p, REASON_LOCK, m->rows[w->row].kind_id, analyze_awaited_name(m, w), NAME_COLUMNS);
+	}
+	fputs(n > named ? ", ..\n" : ".\n", p->f);
+}
+
 /* Of a sampling profiler's: which file, which function. */
 static void profile_verdict_print(const struct page *p)
 {
@@ -235,28 +283,45 @@ static void busiest_print(const struct page *p)
 
 static void states_verdict_print(const struct page *p)
 {
+	static const char parked[] = "were parked, in wait for a channel, the network or the end of others";
 	const struct analyze_states *s = &p->r->states;
 	uint64_t busy = busy_ns(s);
 	unsigned most = most_of(s);
 	double share = busy ? (double)s->ns[most] / (double)busy : 0;
 
 	if (busy < s->total_ns / 20) {
-		fprintf(p->f, "Mostly idle: %.1f%% of %s thread-s had nothing to do, by design.",
-			100.0 * (double)(s->total_ns - busy) / (double)s->total_ns, page_seconds(s->total_ns).text);
+		fprintf(p->f, "Mostly idle: %.1f%% of %s %s %s.",
+			100.0 * (double)(s->total_ns - busy) / (double)s->total_ns, page_seconds(s->total_ns).text,
+			report_states_unit(s), s->goroutine_n ? parked : "had nothing to do, by design");
 		if (busy)
 			fprintf(p->f, " Of the other %s s %.0f%% were %s.", page_seconds(busy).text, 100 * share,
 				clause_of(s, most));
 	} else {
 		fprintf(p->f, "%s %s: %.0f%% of %s %s", share > MOSTLY ? "Mostly" : "Most of it", clause_of(s, most),
-			100 * share, page_seconds(busy).text, s->of_ops ? "op-s" : "thread-s");
+			100 * share, page_seconds(busy).text, report_states_unit(s));
 		if (busy < s->total_ns)
-			fputs(" that were not idle by design", p->f);
+			fputs(s->goroutine_n ? " that were not parked" : " that were not idle by design", p->f);
 		if (most > WHERE_RUNNABLE)
 			largest_print(p, most);
 		fputc('.', p->f);
 	}
 	busiest_print(p);
 	fputc('\n', p->f);
+}
+
+/* Threads of a Go program that hardly wait for anything say little; its goroutines would say more. */
+static void go_hint_print(const struct page *p)
+{
+	const struct model *m = p->r->m;
+	uint64_t ns = 0;
+
+	if (m->goroutine_n || p->r->states.of_ops)
+		return;
+	for (size_t i = 1; i < m->row_n; i++)
+		ns += analyze_row_is_go_scheduler(m, &m->rows[i]) ? m->rows[i].blocked_ns : 0;
+	if (ns * GO_SHARE > p->r->states.total_ns)
+		fputs("Threads of Go's scheduler are idle by design; what goroutines wait for: record with --probes go.\n",
+		      p->f);
 }
 
 static void sentences_print(const struct page *p, const void *arg)
@@ -268,8 +333,14 @@ static void sentences_print(const struct page *p, const void *arg)
 		fputs(report_is_filtered(p->r) ? "Nothing was recorded of what was asked for.\n" : "Nothing was recorded.\n", p->f);
 	else if (p->r->profile)
 		profile_verdict_print(p);
-	else if (!report_stuck_verdict_print(p) && !path_verdict_print(p))
-		states_verdict_print(p);
+	else {
+		if (!report_stuck_verdict_print(p)) {
+			goroutine_locks_print(p);
+			if (!path_verdict_print(p))
+				states_verdict_print(p);
+		}
+		go_hint_print(p);
+	}
 }
 
 void report_verdict_print(const struct page *p)

@@ -9,6 +9,13 @@ int report_wall_make(struct report *r)
 	return analyze_states(r->m, &r->filter, &r->states);
 }
 
+const char *report_states_unit(const struct analyze_states *s)
+{
+	if (s->of_ops)
+		return "op-s";
+	return !s->goroutine_n ? "thread-s" : s->thread_n ? "thread-s and goroutine-s" : "goroutine-s";
+}
+
 static const char *words_of(const struct analyze_states *s, enum analyze_where w)
 {
 	static const char *const words[WHERE_MAX] = {
@@ -27,6 +34,10 @@ static const char *words_of(const struct analyze_states *s, enum analyze_where w
 
 	if (w == WHERE_UNKNOWN && s->of_ops)
 		return "self: on the CPU, or not known";
+	if (w == WHERE_IDLE && s->goroutine_n)
+		return "parked: for a channel, the network, work";
+	if (w == WHERE_CHILD && s->goroutine_n)
+		return "child: the end of goroutines or processes";
 	return words[w];
 }
 
@@ -80,10 +91,14 @@ void report_wall_text(const struct page *p)
 		page_title(p, "Time of ops");
 	else
 		page_title(p, "Wall time");
-	fprintf(p->f, "  %s %s in %s s of wall%s", page_seconds(s->total_ns).text, s->of_ops ? "op-s" : "thread-s",
+	fprintf(p->f, "  %s %s in %s s of wall%s", page_seconds(s->total_ns).text, report_states_unit(s),
 		page_seconds((uint64_t)p->r->m->end_ns).text, s->of_ops ? ", each op's own" : "");
-	if (!s->of_ops)
-		fprintf(p->f, ", %s", wording_counted(p->r->time.thread_n, "thread", NULL).text);
+	if (s->goroutine_n)
+		fprintf(p->f, ", %s", wording_counted(s->goroutine_n, "goroutine", NULL).text);
+	if (!s->of_ops && (s->thread_n || !s->goroutine_n))
+		fprintf(p->f, ", %s", wording_counted(s->thread_n, "thread", NULL).text);
+	if (s->carrier_n)
+		fprintf(p->f, " (left out: %s of Go's scheduler)", wording_counted(s->carrier_n, "thread", NULL).text);
 	fputc('\n', p->f);
 	order_make(s, order);
 	for (unsigned i = 0; i < WHERE_MAX; i++) {
@@ -111,6 +126,8 @@ void report_wall_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "lost_ns", t->lost_ns);
 	json_kv_uint_nz(j, "left_out_ns", s->left_out_ns);
 	json_kv_bool(j, "states_are_of_ops", s->of_ops);
+	json_kv_uint_nz(j, "states_goroutine_count", s->goroutine_n);
+	json_kv_uint_nz(j, "states_left_out_thread_count", s->carrier_n);
 	json_kv_uint(j, "states_total_ns", s->total_ns);
 	report_where_json(j, "states_ns", s->ns);
 	report_where_json(j, "state_waits", s->count);

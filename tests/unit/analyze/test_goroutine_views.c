@@ -94,10 +94,53 @@ Test(goroutines, are_no_threads_time)
 	struct go g;
 
 	go_make(&g);
-	cr_assert(analyze_states(g.m, NULL, &s) == 0);
-	cr_assert(!s.of_ops && s.total_ns == 100 && s.gap_ns == 0);
+	/* Who asks for the thread is told of it. */
+	cr_assert(analyze_states(g.m, &(struct analyze_filter){ .comm = "prog" }, &s) == 0);
+	cr_assert(!s.of_ops && s.total_ns == 100 && s.gap_ns == 0 && !s.goroutine_n && !s.carrier_n);
 	cr_assert(s.ns[WHERE_RUNNING] == 55 && s.ns[WHERE_RUNNABLE] == 7 && s.ns[WHERE_DISK] == 20);
 	cr_assert(s.ns[WHERE_IDLE] == 18 && s.ns[WHERE_WORK] == 0 && s.ns[WHERE_UNKNOWN] == 0);
+	model_free(g.m);
+}
+
+/* 5 ran 30 ns and 6 35, on a thread that was on the CPU for 55: what is more than that is not known. */
+Test(goroutines, are_what_threads_are_elsewhere)
+{
+	struct analyze_states s;
+	struct go g;
+
+	go_make(&g);
+	cr_assert(analyze_states(g.m, NULL, &s) == 0);
+	cr_assert(!s.of_ops && s.total_ns == 200 && s.gap_ns == 0);
+	cr_assert(s.goroutine_n == 2 && s.thread_n == 0 && s.carrier_n == 1);
+	cr_assert(s.ns[WHERE_RUNNING] == 55 && s.ns[WHERE_RUNNABLE] == 10 + 10 + 5 && s.ns[WHERE_DISK] == 20);
+	cr_assert(s.ns[WHERE_IDLE] == 40 + 50 && s.ns[WHERE_WORK] == 0 && s.ns[WHERE_UNKNOWN] == 10);
+	model_free(g.m);
+}
+
+/* Three handlers queue for a mutex: one has it, and waits for its next request later; main waits for their end. */
+Test(goroutines, queue_for_a_mutex)
+{
+	struct go g = { 0 };
+	struct analyze_states s;
+	uint32_t of[4], wait;
+
+	cr_assert(model_new(&g.m) == 0);
+	g.m->end_ns = 100;
+	g.thread = thread_make(&g, 0, "prog");
+	for (unsigned i = 0; i < 4; i++)
+		of[i] = thread_make(&g, i + 1, "main.handler");
+	wait_make(&g, g.thread, REASON_SYNC, "go_scheduler", false, 0, 100, 100);
+	wait_make(&g, of[0], REASON_SYNC, "waitgroup", true, 0, 100, 100);
+	wait_make(&g, of[1], REASON_IO, "socket", true, 0, 100, 100);
+	wait_make(&g, of[2], REASON_LOCK, "mutex", true, 0, 100, 100);
+	wait_make(&g, of[3], REASON_LOCK, "mutex", true, 0, 80, 80);
+	/* In an op it waits for what that needs. */
+	wait = wait_make(&g, of[3], REASON_SYNC, "chan_receive", true, 80, 100, 100);
+	cr_assert(model_op_add(g.m, &g.m->waits[wait].op) == 0);
+	g.m->ops[g.m->waits[wait].op].kind = OP_CALL;
+	cr_assert(analyze_states(g.m, NULL, &s) == 0 && s.total_ns == 400);
+	cr_assert(s.ns[WHERE_LOCK] == 180 && s.ns[WHERE_WORK] == 20 && s.ns[WHERE_CHILD] == 100 &&
+		  s.ns[WHERE_IDLE] == 100 && s.ns[WHERE_RUNNING] == 0);
 	model_free(g.m);
 }
 
@@ -153,13 +196,57 @@ Test(goroutines, can_be_cut_to_a_time)
 	struct go g;
 
 	go_make(&g);
-	cr_assert(analyze_window(g.m, 20, 85) == 0 && analyze_states(g.m, NULL, &s) == 0);
+	cr_assert(analyze_window(g.m, 20, 85) == 0);
+	cr_assert(analyze_states(g.m, NULL, &s) == 0 && s.total_ns == 2 * 65 && s.gap_ns == 0);
+	cr_assert(analyze_states(g.m, &(struct analyze_filter){ .comm = "prog" }, &s) == 0);
 	cr_assert(s.total_ns == 65 && s.gap_ns == 0 && s.ns[WHERE_DISK] == 10 && s.ns[WHERE_IDLE] == 18);
 	cr_assert(s.ns[WHERE_RUNNABLE] == 7 && s.ns[WHERE_RUNNING] == 30);
 	cr_assert(g.m->goroutine_n == 2 && g.m->span_n == 2 && g.m->ops[g.m->spans[1].op].goid == 5);
 	for (size_t i = 1; i < g.m->wait_n; i++) {
 		if (g.m->waits[i].waker)
 			cr_assert(g.m->ops[model_wait_waker_op(g.m, &g.m->waits[i])].goid == 5);
+	}
+	model_free(g.m);
+}
+
+static uint32_t stack_make(struct model *m, const char *inner, const char *outer)
+{
+	const char *names[] = { "runtime.futex", "runtime.futexsleep", inner, outer };
+	struct model_frame frames[4] = { { 0 } };
+	uint32_t stack;
+
+	for (unsigned i = 0; i < 4; i++)
+		frames[i].name_id = rig_string(m, names[i]);
+	cr_assert(model_stack_add(m, STACK_USER, &stack) == 0 && model_stack_set(m, stack, "complete", frames, 4) == 0);
+	return stack;
+}
+
+/* Without probes in the runtime a stack tells its scheduler's sleep from its locks and from the program's. */
+Test(goroutines, are_not_needed_for_an_idle_scheduler)
+{
+	static const struct {
+		const char *inner, *outer;
+		enum wait_reason reason;
+		bool idle;
+	} rows[] = {
+		{ "runtime.notesleep", "runtime.stopm", REASON_SYNC, true },
+		{ "runtime.notesleep", "runtime.mPark", REASON_LOCK, true },
+		{ "runtime.usleep", "runtime.sysmon", REASON_SLEEP, true },
+		{ "runtime.lock2", "runtime.findRunnable", REASON_LOCK, false },
+		{ "runtime.notetsleep", "runtime.stopTheWorldWithSema", REASON_LOCK, false },
+		{ "syscall.Nanosleep", "main.main", REASON_SLEEP, false },
+		{ "runtime.gcstopm", "runtime.stopm", REASON_CPU, false },
+	};
+	struct go g = { 0 };
+
+	cr_assert(model_new(&g.m) == 0);
+	g.m->end_ns = 100;
+	g.thread = thread_make(&g, 0, "prog");
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t wait = wait_make(&g, g.thread, rows[i].reason, "futex", false, 10 * i, 10 * i + 10, 10 * i + 10);
+
+		g.m->rows[g.m->waits[wait].row].ustack = stack_make(g.m, rows[i].inner, rows[i].outer);
+		cr_assert(analyze_wait_is_idle(g.m, &g.m->waits[wait]) == rows[i].idle, "%s", rows[i].outer);
 	}
 	model_free(g.m);
 }
