@@ -22,6 +22,7 @@
 struct grouping {
 	struct model *m;
 	uint32_t *row_sorts; /* by row: dense number of its (reason, kind) */
+	uint32_t *lock_functions; /* by row: string, as analyze_lock_function() */
 	struct where where;
 	uint32_t *stacks;    /* by stack: the first that reads the same */
 };
@@ -35,13 +36,40 @@ uint32_t analyze_awaited_name(const struct model *m, const struct model_wait *w)
 	return w->ident_id ? w->ident_id : o->class_id ? o->class_id : o->ident_id;
 }
 
+/*
+ * For a lock of its own making each process sleeps on something of its own, a descriptor or a word: what they have in
+ * common is the function.
+ */
 static uint64_t resource_key(const struct grouping *g, const struct model_wait *w)
 {
+	if (g->lock_functions[w->row])
+		return KEY(UINT32_MAX, g->lock_functions[w->row]);
 	return KEY(g->row_sorts[w->row], analyze_awaited_name(g->m, w));
+}
+
+static int name_intern(struct model *m, uint32_t *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int name_intern(struct model *m, uint32_t *ret, const char *fmt, ...)
+{
+	_cleanup_(freep) char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	return strtab_intern(m->strings, text, ret);
 }
 
 static int resource_name(struct model *m, const struct model_wait *w, uint32_t *ret)
 {
+	uint32_t function = analyze_lock_function(m, w);
+
+	if (function)
+		return name_intern(m, ret, "in %s", strtab_str(m->strings, function));
 	*ret = analyze_awaited_name(m, w);
 	return 0;
 }
@@ -73,23 +101,6 @@ static uint64_t waker_key(const struct grouping *g, const struct model_wait *w)
 	default:
 		return KEY(sort, 0);
 	}
-}
-
-static int name_intern(struct model *m, uint32_t *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int name_intern(struct model *m, uint32_t *ret, const char *fmt, ...)
-{
-	_cleanup_(freep) char *text = NULL;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0) {
-		text = NULL;
-		return -ENOMEM;
-	}
-	return strtab_intern(m->strings, text, ret);
 }
 
 static int thread_name_intern(struct model *m, uint32_t thread, uint32_t *ret)
@@ -239,9 +250,20 @@ static int row_sorts_make(struct grouping *g)
 	return 0;
 }
 
+static int lock_functions_make(struct grouping *g)
+{
+	g->lock_functions = calloc(g->m->row_n, sizeof(*g->lock_functions));
+	if (!g->lock_functions)
+		return -ENOMEM;
+	for (size_t i = 1; i < g->m->row_n; i++)
+		g->lock_functions[i] = analyze_lock_function(g->m, &(struct model_wait){ .row = i & 0xffffff });
+	return 0;
+}
+
 static void grouping_done(struct grouping *g)
 {
 	free(g->row_sorts);
+	free(g->lock_functions);
 	free(g->stacks);
 	where_done(&g->where);
 }
@@ -322,7 +344,7 @@ int analyze_group_filtered(struct model *m, enum analyze_by by, const struct ana
 	_cleanup_(analyze_table_done) struct analyze_table t = { 0 };
 
 	if (filter_init(&filter, m, f) < 0 || row_sorts_make(&g) < 0 || stacks_fold(m, &g.stacks) < 0 ||
-	    where_init(&g.where, m) < 0 ||
+	    where_init(&g.where, m) < 0 || lock_functions_make(&g) < 0 ||
 	    waits_group(&g, &groups[by], &filter, &t) < 0)
 		return -ENOMEM;
 	*ret = t;

@@ -6,7 +6,7 @@
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
-enum { ONCPU_COLUMNS = 30 };
+enum { ONCPU_COLUMNS = 30, UNSAMPLED_SHARE = 20 };
 
 /* "copy_page [kernel] < main": of a thread interrupted in the kernel its innermost function, then the user's. */
 static void function_print(const struct page *p, const struct analyze_function *e, unsigned columns)
@@ -33,6 +33,15 @@ static void oncpu_line_print(const struct page *p, uint64_t ns, uint64_t count)
 	fprintf(p->f, "%10s", page_time(ns).text);
 	page_percent(p->f, ns, p->r->time.oncpu_ns);
 	fprintf(p->f, " %9s   ", wording_count(count).text);
+}
+
+/* Short threads and processes are rarely met. On a page they are crumbs, unless they are much of it all. */
+static bool unsampled_is_told(const struct page *p)
+{
+	const struct report *r = p->r;
+	uint64_t rest_ns = r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0;
+
+	return rest_ns && (r->o->sections || r->o->everything || rest_ns * UNSAMPLED_SHARE >= r->time.oncpu_ns);
 }
 
 void report_oncpu_text(const struct page *p)
@@ -63,7 +72,7 @@ void report_oncpu_text(const struct page *p)
 		oncpu_line_print(p, rest_ns, rest_n);
 		fprintf(p->f, "in %s more\n", wording_count(r->function_n - shown).text);
 	}
-	if (r->o->sections && r->time.oncpu_ns > r->sampled_ns) {
+	if (unsampled_is_told(p)) {
 		oncpu_line_print(p, r->time.oncpu_ns - r->sampled_ns, 0);
 		fputs("in threads that no sample met\n", p->f);
 	}
