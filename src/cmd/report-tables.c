@@ -42,6 +42,12 @@ static const struct loss_row {
 };
 _Static_assert(sizeof(losses) / sizeof(losses[0]) <= REPORT_LOSSES_MAX, "callers have room for all");
 
+/* The stack of a thread that runs again is gone when its switch is noticed at last, and is missed for no other reason. */
+static bool host_hid_them(const struct model_integrity *i)
+{
+	return i->failed_kernel_stacks && i->failed_kernel_stacks <= i->inferred_switches;
+}
+
 size_t report_losses(const struct model *m, struct report_loss ret[REPORT_LOSSES_MAX])
 {
 	size_t n = 0;
@@ -49,8 +55,13 @@ size_t report_losses(const struct model *m, struct report_loss ret[REPORT_LOSSES
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		uint64_t value = *(const uint64_t *)((const char *)&m->integrity + losses[i].offset);
 
-		if (value)
-			ret[n++] = (struct report_loss){ losses[i].key, losses[i].words, value };
+		if (!value)
+			continue;
+		ret[n] = (struct report_loss){ losses[i].key, losses[i].words, value };
+		if (losses[i].offset == offsetof(struct model_integrity, failed_kernel_stacks) &&
+		    host_hid_them(&m->integrity))
+			ret[n].words = "kernel stack(s): the host hid as many context switches from tracing";
+		n++;
 	}
 	return n;
 }
