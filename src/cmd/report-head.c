@@ -171,6 +171,7 @@ void report_head_print(const struct page *p)
 	fprintf(p->f, "%swcbpf:%s %s%s%s\n", p->bold, p->plain, identity,
 		strlen(identity) + strlen(capture) - color + 10 > p->columns ? "\n       " : "   ", capture);
 	losses_print(p);
+	report_missing_points_print(p);
 	report_detached_print(p);
 }
 

@@ -73,11 +73,41 @@ static void point_print(const struct page *p, const struct dump_point *x)
 	fputc('\n', p->f);
 }
 
+static void caveat_print(const struct page *p, const void *arg)
+{
+	report_name_print(p->f, arg, 0);
+}
+
+static void missing_print(const struct page *p, const void *arg)
+{
+	const struct dump_facts *x = &p->r->facts;
+
+	(void)arg;
+	report_name_print(p->f, x->point_caveats[0], 0);
+	if (x->point_caveat_n > 1)
+		fprintf(p->f, "; %s more such (--section health)", wording_count(x->point_caveat_n - 1).text);
+}
+
+void report_missing_points_print(const struct page *p)
+{
+	const struct dump_facts *x = &p->r->facts;
+
+	/* That some were detached is told with the losses. */
+	if (!x->point_caveat_n || detached_n(x))
+		return;
+	fprintf(p->f, "%s  NOT PROBED%s ", p->bad, p->plain);
+	page_wrapped(p, 13, missing_print, NULL);
+}
+
 void report_points_print(const struct page *p)
 {
 	const struct dump_facts *x = &p->r->facts;
 	size_t max = p->r->o->everything ? SIZE_MAX : p->r->o->top ? p->r->o->top : LINES_DEFAULT, shown = 0, silent_n = 0;
 
+	for (size_t i = 0; i < x->point_caveat_n; i++) {
+		fprintf(p->f, "  %-11s ", i ? "" : "not probed");
+		page_wrapped(p, INDENT, caveat_print, x->point_caveats[i]);
+	}
 	if (!x->point_n)
 		return;
 	fprintf(p->f, "  %-11s ", "probes");
@@ -149,5 +179,10 @@ void report_points_json(const struct report *r, struct json *j)
 			json_null(j);
 		json_end_object(j);
 	}
+	json_end_array(j);
+	json_key(j, "choke_point_caveats");
+	json_begin_array(j);
+	for (size_t i = 0; i < r->facts.point_caveat_n; i++)
+		json_string(j, r->facts.point_caveats[i]);
 	json_end_array(j);
 }

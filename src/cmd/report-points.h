@@ -8,5 +8,7 @@
 void report_points_print(const struct page *p);
 /* The first page's caveat; nothing if none was detached. */
 void report_detached_print(const struct page *p);
-/* The key "choke_points" and its array. */
+/* The first page's other caveat: what was to be probed and is not; nothing if all is. */
+void report_missing_points_print(const struct page *p);
+/* The keys "choke_points" and "choke_point_caveats" and their arrays. */
 void report_points_json(const struct report *r, struct json *j);

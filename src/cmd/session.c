@@ -489,6 +489,10 @@ static bool recording_write(struct session *s, struct facts *f, const char *what
 		log_error("something was lost (--strict)");
 		return false;
 	}
+	if (s->o->config->strict && f->output.point_caveats && *f->output.point_caveats) {
+		log_error("%s (--strict)", *f->output.point_caveats);
+		return false;
+	}
 	return r == 0 && !s->error.message[0];
 }
 

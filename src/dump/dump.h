@@ -66,6 +66,8 @@ struct dump_facts {
 	struct dump_point *points; /* of a summary all, costliest first; of a dump only those that were detached */
 	size_t point_n;
 	bool points_are_priced; /* they are of a summary */
+	char **point_caveats;	/* of a summary, a line each: what was asked for and is missing */
+	size_t point_caveat_n;
 	uint64_t hit_ns, stepped_hit_ns, value_ns; /* of a summary: what a hit costs, single-stepped, and a value; 0: not told */
 	double overhead_max;	/* of a summary: of a CPU; 0: no limit, or not told */
 };

@@ -190,6 +190,36 @@ static int points_take(struct json_object *array, const char *detached_key, stru
 	return 0;
 }
 
+static void caveats_free(struct dump_facts *x)
+{
+	for (size_t i = 0; i < x->point_caveat_n; i++)
+		free(x->point_caveats[i]);
+	free(x->point_caveats);
+	x->point_caveats = NULL;
+	x->point_caveat_n = 0;
+}
+
+static int caveats_take(struct json_object *array, struct dump_facts *x)
+{
+	size_t n = array ? json_object_array_length(array) : 0;
+
+	caveats_free(x);
+	x->point_caveats = calloc(n + 1, sizeof(*x->point_caveats));
+	if (!x->point_caveats)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *line = json_object_array_get_idx(array, i);
+
+		if (!json_object_is_type(line, json_type_string))
+			continue;
+		x->point_caveats[x->point_caveat_n] = strdup(json_object_get_string(line));
+		if (!x->point_caveats[x->point_caveat_n])
+			return -ENOMEM;
+		x->point_caveat_n++;
+	}
+	return 0;
+}
+
 /* The summary knows all of them, and what they cost; a dump's header those that are missing from then on. */
 static int choke_points_take(struct json_object *o, struct dump_facts *x)
 {
@@ -203,6 +233,8 @@ static int choke_points_take(struct json_object *o, struct dump_facts *x)
 		x->stepped_hit_ns = number_of(all, "single_stepped_hit_ns");
 		x->value_ns = number_of(all, "value_ns");
 		x->overhead_max = max ? json_object_get_double(max) : 0;
+		if (caveats_take(typed(all, "caveats", json_type_array), x) < 0)
+			return -ENOMEM;
 		return points_take(points, "detached_ns", x);
 	}
 	/* Of several dumps the latest's. */
@@ -258,5 +290,6 @@ void dump_facts_done(struct dump_facts *x)
 	free(x->capture_state);
 	free(x->caveat_message);
 	points_free(x->points, x->point_n);
+	caveats_free(x);
 	*x = (struct dump_facts){ 0 };
 }

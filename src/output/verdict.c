@@ -51,6 +51,18 @@ static void fail(struct verdict *v, const char *kind, const char *reason)
 	text_append(&v->caveat, reason);
 }
 
+/* Nothing is lost of what was recorded, but not all is recorded that was asked for. */
+static void points_judge(struct verdict *v, const struct output_facts *f)
+{
+	const char *const *lines = f->point_caveats;
+
+	if (!lines || !*lines)
+		return;
+	v->caveat_kind = "choke_points_incomplete";
+	for (; *lines; lines++)
+		text_appendf(&v->caveat, "%s%s", v->caveat.n ? "; " : "", *lines);
+}
+
 static void state_judge(struct verdict *v, const struct output_job *job)
 {
 	const struct output_facts *f = job->f;
@@ -72,8 +84,10 @@ static void state_judge(struct verdict *v, const struct output_job *job)
 		     "no blocked interval was recorded, and why is not known");
 	} else {
 		v->state = "summary_written";
-		if (!strcmp(v->integrity, "complete"))
+		if (!strcmp(v->integrity, "complete")) {
+			points_judge(v, f);
 			return;
+		}
 		v->caveat_kind = !strcmp(v->integrity, "partial") ? "offcpu_capture_partial" :
 								     "offcpu_capture_integrity_unknown";
 		text_append(&v->caveat, text_str(&v->message));

@@ -215,10 +215,26 @@ def test_few_files(live):
 
 
 def test_nothing_to_probe(live):
-    """A function that isn't there is told; it is no failure of the command."""
+    """A function that isn't there is told; it is no failure of the command, but one of what was asked for."""
     rec = live.record(live.work('probed threads 1 10'), '-e', 'no_such_function_anywhere', lossy=True)
     check(any('no_such_function_anywhere' in x for x in rec.summary['choke_points']['caveats']), '%s',
           rec.summary['choke_points'])
+    check(rec.summary['capture_integrity']['status'] != 'complete' or (
+        rec.summary['caveat_kind'] == 'choke_points_incomplete' and
+        'no_such_function_anywhere' in rec.summary['caveat_message']), 'caveat %s', rec.summary['caveat_kind'])
+    for section in ([], ['--section', 'health']):
+        rc, out, _ = live.run([live.wcbpf, 'report', *section, rec.dir])
+        check(rc == 0 and 'NOT PROBED' in out and 'no_such_function_anywhere' in out, 'status %s: %s', rc, out[:500])
+
+
+def test_nothing_to_probe_strictly(live):
+    """--strict wants all that was asked for."""
+    rc, _, err = live.run([live.wcbpf, 'record', '--strict', '-o', live.folder(), '-e', 'no_such_function_anywhere', '--',
+                           'true'])
+    check(rc == 125 and 'no_such_function_anywhere' in err.strip().split('\n')[-1], 'status %s: %s', rc, err)
+    rc, _, err = live.run([live.wcbpf, 'record', '--strict', '-o', live.folder(), '-e', 'probed_work', '--',
+                           *live.work('probed threads 1 10')])
+    check(rc == 0 or 'something was lost' in err, 'status %s: %s', rc, err)
 
 
 def test_told_before_it_runs(live):
