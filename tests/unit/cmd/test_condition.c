@@ -108,7 +108,7 @@ Test(condition, a_class_that_is_not_there_is_told)
 	const struct measures some = { .list = totals, .n = 4 };
 
 	cr_assert(conditions_parse(&c, "lock > 1%, p99:qerry >= 50ms", &why) == 0);
-	cr_assert(conditions_judge(&(struct conditions){ .list = c.list + 1, .n = 1 }, &some, &why) == -EINVAL);
+	cr_assert(conditions_judge(&(struct conditions){ .list = c.list + 1, .n = 1 }, &some, NULL, &why) == -EINVAL);
 	cr_expect_str_eq(why, "--fail-if p99:qerry >= 50ms: no op is of class qerry; there are exec:most, call:more, "
 			      "thread:some (wcbpf report --section classes)");
 }
