@@ -17,54 +17,6 @@
 /* Fewer waits are not worth a thread. */
 enum { WAITS_APART = 50000 };
 
-/* Entries of one key (pid and tid, pid and goroutine, or pid alone), each from its begin on: numbers are reused. */
-struct lifetime {
-	uint64_t number;
-	uint32_t pid, index;
-	int64_t begin_ns;
-};
-struct lifetimes {
-	struct lifetime *items;
-	size_t n;
-};
-
-static void lifetimes_done(struct lifetimes *l)
-{
-	free(l->items);
-}
-
-static int lifetime_compare(const void *a, const void *b)
-{
-	const struct lifetime *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* The one that lived at ns: the last begun until then; if all began later, the first. 0: none of that number. */
-static uint32_t lifetimes_find(const struct lifetimes *l, uint32_t pid, uint64_t number, int64_t ns)
-{
-	const struct lifetime key = { .pid = pid, .number = number, .begin_ns = ns, .index = UINT32_MAX };
-	size_t low = 0, high = l->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lifetime_compare(&l->items[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && l->items[low - 1].pid == pid && l->items[low - 1].number == number)
-		return l->items[low - 1].index;
-	return low < l->n && l->items[low].pid == pid && l->items[low].number == number ? l->items[low].index : 0;
-}
-
 /* Of an op that is both open and ended the ended one counts; of other ended ones the first, of open ones the last. */
 static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
 {
@@ -242,56 +194,26 @@ static int processes_resolve(struct reader *r)
 	return 0;
 }
 
-/* Threads, or goroutines: these have numbers of their own. */
-static int lifetimes_of_threads(const struct model *m, bool goroutines, struct lifetimes *ret)
-{
-	ret->items = calloc(m->thread_n, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->thread_n; i++) {
-		const struct model_thread *t = &m->threads[i];
-
-		if (!t->goid == goroutines)
-			continue;
-		ret->items[ret->n++] = (struct lifetime){ .pid = t->pid, .number = goroutines ? t->goid : t->tid,
-							  .index = (uint32_t)i, .begin_ns = t->begin_ns };
-	}
-	qsort(ret->items, ret->n, sizeof(*ret->items), lifetime_compare);
-	return 0;
-}
-
-static int lifetimes_of_processes(const struct model *m, struct lifetimes *ret)
-{
-	ret->items = calloc(m->process_n, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 1; i < m->process_n; i++)
-		ret->items[ret->n++] = (struct lifetime){ .pid = m->processes[i].pid, .index = (uint32_t)i,
-							  .begin_ns = m->ops[m->processes[i].op].start_ns };
-	qsort(ret->items, ret->n, sizeof(*ret->items), lifetime_compare);
-	return 0;
-}
-
 static int threads_resolve(struct reader *r)
 {
-	_cleanup_(lifetimes_done) struct lifetimes processes = { 0 };
+	_cleanup_(model_lifetimes_done) struct model_lifetimes processes = { 0 };
 	struct model *m = r->m;
 
-	if (lifetimes_of_processes(m, &processes) < 0)
+	if (model_lifetimes_of_processes(m, &processes) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < m->thread_n; i++) {
 		struct model_thread *t = &m->threads[i];
 		struct model_process *p;
 
 		t->op = ids_find(&r->op_ids, r->thread_ops[i]);
-		t->process = lifetimes_find(&processes, t->pid, 0, t->begin_ns);
+		t->process = model_lifetimes_find(&processes, t->pid, 0, t->begin_ns);
 		p = &m->processes[t->process];
 		if (t->process && !t->goid && (t->tid == t->pid || !p->comm_id))
 			p->comm_id = t->comm_id;
 	}
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
-		uint32_t p = o->kind == OP_EXEC_PHASE ? lifetimes_find(&processes, o->pid, 0, o->start_ns) : 0;
+		uint32_t p = o->kind == OP_EXEC_PHASE ? model_lifetimes_find(&processes, o->pid, 0, o->start_ns) : 0;
 
 		if (p && m->processes[p].op == o->parent)
 			m->processes[p].phase = (uint32_t)i;
@@ -328,13 +250,13 @@ static int wait_row_resolve(struct reader *r, struct rows *rows, struct row_memo
 }
 
 struct wait_lives {
-	struct lifetimes threads, goroutines;
+	struct model_lifetimes threads, goroutines;
 };
 
 static void wait_lives_done(struct wait_lives *l)
 {
-	lifetimes_done(&l->threads);
-	lifetimes_done(&l->goroutines);
+	model_lifetimes_done(&l->threads);
+	model_lifetimes_done(&l->goroutines);
 }
 
 /*
@@ -349,13 +271,13 @@ static void wait_lookup(const struct reader *r, const struct wait_lives *lives, 
 	x->op = ids_find(&r->op_ids, refs->op);
 	x->target = ids_find(&r->op_ids, refs->target);
 	if (refs->goid)
-		x->thread = lifetimes_find(&lives->goroutines, refs->pid, r->goids[refs->goid], x->start_ns);
+		x->thread = model_lifetimes_find(&lives->goroutines, refs->pid, r->goids[refs->goid], x->start_ns);
 	else if (refs->tid)
-		x->thread = lifetimes_find(&lives->threads, refs->pid, refs->tid, x->start_ns);
+		x->thread = model_lifetimes_find(&lives->threads, refs->pid, refs->tid, x->start_ns);
 	if (refs->waker_goid && refs->waker_pid)
-		x->waker = lifetimes_find(&lives->goroutines, refs->waker_pid, r->goids[refs->waker_goid], wake_ns);
+		x->waker = model_lifetimes_find(&lives->goroutines, refs->waker_pid, r->goids[refs->waker_goid], wake_ns);
 	else if (refs->waker_tid && refs->waker_pid && !refs->waker_comm)
-		x->waker = lifetimes_find(&lives->threads, refs->waker_pid, refs->waker_tid, wake_ns);
+		x->waker = model_lifetimes_find(&lives->threads, refs->waker_pid, refs->waker_tid, wake_ns);
 }
 
 struct lookup {
@@ -406,13 +328,13 @@ static int wait_waker_resolve(struct reader *r, const struct wait_refs *refs, st
 }
 
 /* A sample of a thread that is not in the dump keeps thread 0, which has no time to divide. */
-static void samples_resolve(struct reader *r, const struct lifetimes *threads)
+static void samples_resolve(struct reader *r, const struct model_lifetimes *threads)
 {
 	for (size_t i = 1; i < r->m->sample_n; i++) {
 		const struct sample_refs *refs = &r->sample_refs[i];
 		struct model_sample *s = &r->m->samples[i];
 
-		s->thread = lifetimes_find(threads, refs->pid, refs->tid, refs->begin_ns);
+		s->thread = model_lifetimes_find(threads, refs->pid, refs->tid, refs->begin_ns);
 		if (s->comm_id == UINT32_MAX)
 			s->comm_id = r->m->threads[s->thread].comm_id;
 	}
@@ -428,8 +350,8 @@ static int waits_resolve(struct reader *r)
 	struct model *m = r->m;
 	uint32_t index;
 
-	if (!memos || lifetimes_of_threads(m, false, &lives.threads) < 0 ||
-	    lifetimes_of_threads(m, true, &lives.goroutines) < 0)
+	if (!memos || model_lifetimes_of_threads(m, &lives.threads) < 0 ||
+	    model_lifetimes_of_goroutines(m, &lives.goroutines) < 0)
 		return -ENOMEM;
 	samples_resolve(r, &lives.threads);
 	crew_run(lookup.part_n, part_lookup, &lookup);

@@ -6,13 +6,8 @@
  */
 #include "model/model.h"
 
-struct lives_entry;
-struct lives_list {
-	struct lives_entry *v;
-	size_t n;
-};
 struct lives {
-	struct lives_list threads, goroutines, processes;
+	struct model_lifetimes threads, goroutines, processes;
 };
 
 int lives_make(const struct model *m, struct lives *ret); /* 0, -ENOMEM */

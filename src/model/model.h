@@ -375,6 +375,22 @@ const struct model_frame *model_stack_entry_frame(const struct model *m, uint32_
  */
 bool model_op_is_process(const struct model_op *o);
 
+/*
+ * Who had a number when: those of threads, goroutines and processes are used again. One list is of one sort; a thread
+ * is asked for by its process and number, a goroutine likewise, a process by its own (and number 0).
+ */
+struct model_lifetime;
+struct model_lifetimes {
+	struct model_lifetime *items;
+	size_t n;
+};
+int model_lifetimes_of_threads(const struct model *m, struct model_lifetimes *ret); /* 0, -ENOMEM */
+int model_lifetimes_of_goroutines(const struct model *m, struct model_lifetimes *ret);
+int model_lifetimes_of_processes(const struct model *m, struct model_lifetimes *ret);
+void model_lifetimes_done(struct model_lifetimes *l);
+/* Index of the one that lived at ns: the last begun until then; if all began later, the first. 0: none of that number. */
+uint32_t model_lifetimes_find(const struct model_lifetimes *l, uint32_t pid, uint64_t number, int64_t ns);
+
 /* Are there n places in the event cap? */
 bool model_has_places(const struct model *m, size_t n);
 /* Ops, waits, links and spans that the dump will hold. */
