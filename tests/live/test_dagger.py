@@ -43,8 +43,19 @@ def spans(path, ops):
     return found
 
 
+def explained(live, rec):
+    """The critical path of it all, also through goroutines that timers start: it has no gap to speak of."""
+    rc, out, err = live.run([live.wcbpf, 'report', '--json', '--all', '--section', 'path', rec.dir])
+    check(rc == 0, 'report: %s', err)
+    path = json.loads(out)['path']
+    gaps = sum(s['ns'] for s in path['stretches'] if s['state'] == 'gap')
+    check(gaps * 100 < path['sum_ns'] == path['makespan_ns'], 'nothing is known of %.1f ms of the path of %.1f ms', gaps / 1e6,
+          path['sum_ns'] / 1e6)
+
+
 def compared(live, argv, name, size=('5', '3')):
     rec, own, dump = recorded(live, [argv, *size])
+    explained(live, rec)
     busy = max(1, os.getloadavg()[0] / os.cpu_count())
     truth, traced = graph.Graph(own), graph.Graph(dump)
     c = graph.Comparison(truth, traced, TOLERANCE_NS * busy, reasons=('io',), loaded=busy > 2).run()
