@@ -118,13 +118,6 @@ static int on_point(void *arg, uint32_t number, const struct probe_point *p)
 	return 0;
 }
 
-static int on_go(void *arg, uint32_t pid, const char *const *reasons, size_t n)
-{
-	struct capture *c = arg;
-
-	return c->assemble ? assemble_go_set(c->assemble, pid, reasons, n) : 0;
-}
-
 static int goroutine_push(void *arg, const struct wcbpf_head *e)
 {
 	struct capture *c = arg;
@@ -182,6 +175,19 @@ static void on_tell(void *arg, enum probing_tone tone, const char *text)
 			warn(c, text, "");
 		return;
 	}
+}
+
+static int on_go(void *arg, uint32_t pid, const char *const *reasons, size_t n)
+{
+	struct capture *c = arg;
+
+	/* A program that is begun with the recording has none yet. */
+	if (!c->options.hold_until_exec && !c->go_before_told) {
+		c->go_before_told = true;
+		on_tell(c, PROBING_NOTE, "of Go programs that ran before the recording began, goroutines that were parked "
+					 "then are seen once they are woken; those that stay parked are not seen");
+	}
+	return c->assemble ? assemble_go_set(c->assemble, pid, reasons, n) : 0;
 }
 
 static int event_ignore(void *arg, const struct wcbpf_head *e)

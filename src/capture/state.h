@@ -32,6 +32,7 @@ struct capture {
 	char *notes[CAPTURE_LINES_MAX + 1]; /* likewise: good to know */
 	size_t note_n;
 	size_t caveat_n;
+	bool go_before_told; /* that some goroutines are not seen */
 	struct map *go_functions; /* start_pc and process of goroutines whose function was told */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */

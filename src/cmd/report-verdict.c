@@ -309,14 +309,43 @@ static void states_verdict_print(const struct page *p)
 	fputc('\n', p->f);
 }
 
+/* Were goroutines followed? If all of them are parked, then by threads that were known to have none. */
+static bool goroutines_are_followed(const struct model *m)
+{
+	for (size_t i = 1; i < m->row_n && !m->goroutine_n; i++) {
+		if (strcmp(strtab_str(m->strings, m->rows[i].kind_id), "go_scheduler") == 0)
+			return true;
+	}
+	return m->goroutine_n;
+}
+
+/* One that the recording found running. */
+static bool has_go_before(const struct model *m)
+{
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (!m->threads[w->thread].goid && m->threads[w->thread].clipped & CLIPPED_BEFORE &&
+		    strcmp(strtab_str(m->strings, m->rows[w->row].kind_id), "go_scheduler") == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Threads of a Go program that hardly wait for anything say little; its goroutines would say more. */
 static void go_hint_print(const struct page *p)
 {
 	const struct model *m = p->r->m;
 	uint64_t ns = 0;
 
-	if (m->goroutine_n || p->r->states.of_ops)
+	if (p->r->states.of_ops)
 		return;
+	if (goroutines_are_followed(m)) {
+		if (has_go_before(m))
+			fputs("Goroutines that were parked before the recording began and stayed so are not seen.\n",
+			      p->f);
+		return;
+	}
 	for (size_t i = 1; i < m->row_n; i++)
 		ns += analyze_row_is_go_scheduler(m, &m->rows[i]) ? m->rows[i].blocked_ns : 0;
 	if (ns * GO_SHARE > p->r->states.total_ns)
