@@ -7,6 +7,8 @@
 #include "cmd/record.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -17,6 +19,7 @@
 #include "cmd/target.h"
 #include "cmd/verb.h"
 #include "cmd/wording.h"
+#include "objfile/objfile.h"
 #include "util/log.h"
 
 /* The first fault of what was asked for as a whole, or NULL. */
@@ -102,6 +105,36 @@ static int target_prepare(const struct capture_config *c, struct target *ret)
 	return 0;
 }
 
+DEFINE_CLEANUP(struct objfile *, objfile_free)
+DEFINE_CLEANUP(struct objfile_go *, objfile_go_free)
+
+static bool is_go(const char *path)
+{
+	_cleanup_(objfile_freep) struct objfile *o = NULL;
+	_cleanup_(objfile_go_freep) struct objfile_go *go = NULL;
+
+	return objfile_open_path(-1, path, &o) == 0 && objfile_go_open(o, &go) == 0;
+}
+
+/* Threads of a Go program say little: where they wait, goroutines don't. */
+static void go_hint(const struct capture_config *c, const struct target *target, char *const *command)
+{
+	_cleanup_(freep) char *program = NULL;
+	char pid[16] = "", path[64] = "";
+
+	if (c->probes || log_level() < LOG_WARNING)
+		return;
+	if (command && launch_find(command[0], &program) < 0)
+		return;
+	if (!command && target && target->id_n) {
+		snprintf(pid, sizeof(pid), "%" PRIu32, target->ids[0]);
+		snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	}
+	if (is_go(program ? program : path))
+		log_warning("%s%s is a Go program: what its goroutines wait for is seen with --probes go",
+			    command ? "" : "pid ", command ? command[0] : pid);
+}
+
 /* command: ends with NULL; NULL: none. */
 static int request_run(const struct capture_config *c, char *const *command, const char *text, bool attach)
 {
@@ -121,6 +154,7 @@ static int request_run(const struct capture_config *c, char *const *command, con
 	}
 	if (c->call_graph_dwarf)
 		log_warning("--call-graph dwarf: taken as ehframe, stacks are walked by .eh_frame and not copied (copy does that)");
+	go_hint(c, c->has_scope ? &target : NULL, command);
 	if (c->keep_args)
 		log_info("the arguments of programs are stored in the dump (--no-args leaves them out)");
 	return session_run(&(struct session_options){
