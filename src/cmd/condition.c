@@ -305,15 +305,17 @@ int conditions_judge(const struct conditions *c, const struct measures *m, const
 {
 	for (size_t i = 0; i < c->n; i++) {
 		double value = 0;
-		int e = value_find(&c->list[i], m, &value, ret_why);
+		int e;
 
-		if (e < 0)
-			return e;
+		/* Of a file that is not whole it is not even told which classes there are. */
 		if (damage && !is_of_losses(&c->list[i])) {
 			options_refuse(ret_why, "--fail-if %s: it can't be told, the file is not whole: %s",
 				       c->list[i].text, damage);
 			return 1;
 		}
+		e = value_find(&c->list[i], m, &value, ret_why);
+		if (e < 0)
+			return e;
 		if (!condition_holds(&c->list[i], value))
 			continue;
 		options_refuse(ret_why, "--fail-if %s: it is %s", c->list[i].text, value_word(&c->list[i], value).text);

@@ -112,3 +112,25 @@ Test(condition, a_class_that_is_not_there_is_told)
 	cr_expect_str_eq(why, "--fail-if p99:qerry >= 50ms: no op is of class qerry; there are exec:most, call:more, "
 			      "thread:some (wcbpf report --section classes)");
 }
+
+/* Half a file passes no gate, but those that ask what is missing of it. */
+Test(condition, of_a_file_that_is_not_whole)
+{
+	static const struct {
+		const char *text;
+		int holds;
+	} cases[] = { { "lost > 6", 1 }, { "lost > 7", 0 }, { "dropped > 0", 0 }, { "makespan > 2s", 1 },
+		      { "lost > 7, makespan > 2s", 1 }, { "p99:no_such_class > 1s", 1 } };
+	struct measure of_it[] = { { .key = (char *)(uintptr_t)"dropped", .unit = MEASURE_COUNT },
+				  { .key = (char *)(uintptr_t)"lost", .value = 7, .unit = MEASURE_COUNT },
+				  { .key = (char *)(uintptr_t)"makespan", .value = 1e9, .unit = MEASURE_NS } };
+	const struct measures some = { .list = of_it, .n = 3 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(freep) char *why = NULL;
+		_cleanup_(conditions_done) struct conditions c = { 0 };
+
+		cr_assert_eq(conditions_parse(&c, cases[i].text, &why), 0, "%s", cases[i].text);
+		cr_expect_eq(conditions_judge(&c, &some, "line 7: cut", &why), cases[i].holds, "%s: %s", cases[i].text, why);
+	}
+}
