@@ -10,8 +10,8 @@
 
 #define CAPTURE_ABOUT                                                                                               \
 	"TIME takes a unit (30s, 250ms, 10us, 2m, 1h); a bare number is seconds.\n"                                 \
-	"The files: wcprof.ndjson, offcpu.time.txt or offcpu.stacks.txt, offcpu.diagnostics.txt,\n"                 \
-	"offcpu.summary.json, in the folder DIR. 'wcbpf report DIR' shows them.\n"
+	"The files: wcprof.ndjson, wall.folded.txt (by --mode offcpu.time.txt or offcpu.stacks.txt),\n"             \
+	"offcpu.diagnostics.txt, offcpu.summary.json, in the folder DIR. 'wcbpf report DIR' shows them.\n"
 
 const struct subcommand cmd_subcommands[] = {
 	{"record", "[--] CMD [ARG...]", "run a command and record where it waits",
