@@ -354,7 +354,7 @@ static void text_print(const struct diff *d, FILE *f)
 
 static int file_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static void json_done(struct json **j)

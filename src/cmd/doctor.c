@@ -78,7 +78,7 @@ static void text_print(const struct capture_check *checks, size_t n, bool color)
 
 static int stdout_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static int json_print(const struct capture_check *checks, size_t n, uint32_t pid)

@@ -354,7 +354,7 @@ static void waits_json(const struct explain *x, struct json *j, const char *key,
 
 static int file_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static void json_done(struct json **j)

@@ -176,7 +176,7 @@ static void told_print(const struct picture_options *o, const struct export_told
 
 static int stdout_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static int told_json(const struct picture_options *o, const struct export_told *told, uint64_t bytes)
@@ -252,11 +252,15 @@ static int write_all(struct picture_options *o, struct report *r)
 	job.ops = pick.ops;
 	job.waits = pick.waits;
 	job.name = r->facts.command ? r->facts.command : r->facts.target ? r->facts.target : r->path;
-	if (!err)
-		err = picture_file_open(output_of(o), o->format->binary, &file, &why);
+	if (err < 0) {
+		log_error("%s", strerror(-err));
+		return EXIT_USAGE;
+	}
+	err = picture_file_open(output_of(o), o->format->binary, &file, &why);
 	if (err < 0) {
 		log_error("%s", why ? why : strerror(-err));
-		return EXIT_USAGE;
+		/* A terminal is refused: that is what was asked for, not what went wrong. */
+		return err == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	err = export_write(o->format, &job, picture_file_write, file, &told);
 	if (err == -ENODATA) {

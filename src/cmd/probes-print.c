@@ -182,7 +182,7 @@ void probes_print(FILE *f, const struct probes_found *found, bool color)
 
 static int file_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static void site_json(struct json *j, const struct probe_site *s)

@@ -87,7 +87,7 @@ const struct option_row options_probes_rows[] = {
 
 static int stdout_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static int builtins_json(void)

@@ -216,7 +216,7 @@ static int events_collect(const struct report *r, struct event **ret, size_t *re
 
 static int file_sink(void *arg, const char *bytes, size_t n)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
 }
 
 static void json_done(struct json **j)

@@ -346,6 +346,26 @@ def check_layouts(wcbpf, name):
     return problems
 
 
+def check_outputs(wcbpf):
+    """What doesn't get out is told with its reason and fails, in each form; and so is a file that can't be made."""
+    problems = []
+    full = open('/dev/full', 'wb')
+    gone = 'exec "$0" "$@" >&-'
+    for args, to, words in ((['report', 'app.ndjson'], full, 'No space left'),
+                            (['report', '--json', 'app.ndjson'], full, 'No space left'),
+                            (['report', 'folder'], None, 'Bad file descriptor'),
+                            (['report', '--json', 'folder'], None, 'Bad file descriptor'),
+                            (['diff', 'folder', 'path.ndjson'], None, 'Bad file descriptor'),
+                            (['timeline', 'app.ndjson', '-o', '/nosuch/x'], subprocess.DEVNULL, '/nosuch/x: No such')):
+        argv = [wcbpf] + args if to else ['sh', '-c', gone, wcbpf] + args
+        r = subprocess.run(argv, cwd=HERE, stdin=subprocess.DEVNULL, stdout=to or subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, timeout=60)
+        if r.returncode != 1 or words not in r.stderr.decode():
+            problems.append('%s: %d %s' % (' '.join(args), r.returncode, r.stderr.decode()))
+    full.close()
+    return problems
+
+
 def main():
     wcbpf = os.path.abspath(sys.argv[1])
     tests = []
@@ -360,6 +380,7 @@ def main():
     tests.append(('json of the other verbs', lambda: check_json_verbs(wcbpf)))
     for dump in ('calls.ndjson', 'sampled.ndjson'):
         tests.append(('layouts of ' + dump, lambda d=dump: check_layouts(wcbpf, d)))
+    tests.append(('outputs', lambda: check_outputs(wcbpf)))
     tests.append(('spoilt dumps', lambda: check_spoilt(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
