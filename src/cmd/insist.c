@@ -17,6 +17,7 @@ struct insist {
 	struct signals *signals;
 	const struct launch *launch;
 	int exit_code;
+	const char *left;
 	int end_fd; /* -1: stopped */
 	pthread_t thread;
 	struct signals_event first; /* signo 0: none came */
@@ -37,7 +38,7 @@ static void *insist_watch(void *arg)
 			if (event.passed_on && !event.from_terminal)
 				launch_signal(i->launch, event.signo);
 			if (event.second) {
-				log_error("interrupted twice: ended before all files were written");
+				log_error("interrupted twice: %s", i->left);
 				_exit(i->exit_code);
 			}
 			i->first = event;
@@ -47,14 +48,14 @@ static void *insist_watch(void *arg)
 	}
 }
 
-int insist_new(struct signals *signals, const struct launch *launch, int exit_code, struct insist **ret)
+int insist_new(struct signals *signals, const struct launch *launch, int exit_code, const char *left, struct insist **ret)
 {
 	_cleanup_(freep) struct insist *i = malloc(sizeof(*i));
 	int r;
 
 	if (!i)
 		return -ENOMEM;
-	*i = (struct insist){.signals = signals, .launch = launch, .exit_code = exit_code};
+	*i = (struct insist){.signals = signals, .launch = launch, .exit_code = exit_code, .left = left};
 	_cleanup_(closep) int end_fd = eventfd(0, EFD_CLOEXEC);
 	if (end_fd < 0)
 		return -errno;

@@ -211,7 +211,7 @@ static int recording_begin(struct session *s)
 		.starts_off = c->starts_off,
 	};
 
-	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, &insist) < 0)
+	if (insist_new(&s->signals, s->o->launch, EXIT_OWN_FAILURE, "nothing was written", &insist) < 0)
 		log_debug("no thread to watch for signals while loading");
 	int r;
 
@@ -500,13 +500,17 @@ static bool recording_write(struct session *s, struct facts *f, const char *what
 static bool session_finish(struct session *s)
 {
 	const struct session_options *o = s->o;
+	_cleanup_(freep) char *left = NULL; /* the thread's, until that is ended */
 	_cleanup_(insist_freep) struct insist *insist = NULL;
 	_cleanup_(freep) char *command = o->command ? wording_command((const char *const *)o->command) : NULL;
 	const char *what = o->target ? o->target->text : command;
 	_cleanup_(facts_done) struct facts f = {0};
 
 	/* Without it a second signal waits until the files are written: no reason not to write them. */
-	if (insist_new(&s->signals, o->launch, EXIT_OWN_FAILURE, &insist) < 0)
+	if (asprintf(&left, "of the files in %s those are whole that have their names, others may be missing",
+		     output_dir_path(s->dir)) < 0)
+		left = NULL;
+	if (insist_new(&s->signals, o->launch, EXIT_OWN_FAILURE, left ?: "not all files were written", &insist) < 0)
 		log_debug("no thread to watch for signals while writing");
 	if (s->live)
 		live_end(s->live);
