@@ -218,6 +218,8 @@ int assemble_go_function(struct assemble *a, uint32_t tgid, uint64_t start_pc, c
  * told of all the same: what comes later is theirs. Times ascend. 0, -ENOMEM.
  */
 int assemble_switch(struct assemble *a, bool on, uint64_t time_ns);
+/* Threads that have not ended: no goroutines. */
+size_t assemble_threads_alive(const struct assemble *a);
 /* Samples that were left out so. */
 uint64_t assemble_samples_off(const struct assemble *a);
 

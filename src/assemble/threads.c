@@ -313,6 +313,15 @@ int assemble_thread_for(struct assemble *a, uint32_t tid, uint32_t tgid, const s
 								 .before = true }, ret);
 }
 
+size_t assemble_threads_alive(const struct assemble *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < a->m->thread_n; i++)
+		n += !a->m->threads[i].goid && !a->m->threads[i].flushed && !a->threads[i].death_ns;
+	return n;
+}
+
 void assemble_thread_end(struct assemble *a, uint32_t thread, uint64_t time_ns)
 {
 	struct thread_state *s = &a->threads[thread];

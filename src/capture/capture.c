@@ -423,7 +423,7 @@ void capture_status(struct capture *c, struct capture_status *ret)
 	programs_counts(c->programs, counts);
 	*ret = (struct capture_status){ .intervals = counts[WCBPF_CNT_INTERVALS], .lost = counts[WCBPF_CNT_LOST_RING_FULL],
 					.events = model_event_n(c->model), .bytes = c->bytes,
-					.threads = map_n(c->alive),
+					.threads = assemble_threads_alive(c->assemble),
 					.cap_reached = c->model->integrity.dropped_events > 0 };
 }
 

@@ -80,6 +80,20 @@ Test(lifecycle, a_child_from_fork_to_exit)
 	cr_expect_str_eq(rig_str(&rig, op(rig_op_of_process(&rig, 100))->ident_id), "100:1000000000");
 }
 
+Test(lifecycle, threads_that_have_not_ended)
+{
+	rig_seed(&rig, 100, 100, "sh");
+	rig_seed(&rig, 100, 101, "sh");
+	rig_fork(&rig, MS(10), 100, 100, 102, 100);
+	rig_fork(&rig, MS(11), 100, 100, 150, 150);
+	cr_expect_eq(assemble_threads_alive(rig.a), 4);
+	rig_exit(&rig, MS(50), 102, 100, 0, false);
+	cr_expect_eq(assemble_threads_alive(rig.a), 3);
+	rig_exit(&rig, MS(60), 150, 150, 0, true);
+	cr_expect_eq(assemble_threads_alive(rig.a), 2);
+	rig_finish(&rig, MS(100));
+}
+
 Test(lifecycle, exit_outcomes)
 {
 	static const struct {
