@@ -192,6 +192,7 @@ static void check_programs(struct checks *c)
 static void check_probes(struct checks *c)
 {
 	struct features f = { 0 };
+	char missing[256];
 	enum site_how how = features_read(&f) ? SITES_NONE : sites_how(&f);
 
 	if (how == SITES_NONE || access("/sys/bus/event_source/devices/uprobe/type", R_OK))
@@ -199,6 +200,8 @@ static void check_probes(struct checks *c)
 		    "find nothing");
 	else if (how == SITES_MULTI)
 		add(c, CHECK_OK, "choke points", "one link for many addresses (uprobe_multi)");
+	else if (privileges_missing(missing, sizeof(missing)))
+		add(c, CHECK_DEGRADED, "choke points", "how they can be attached here is only known with the privileges above");
 	else
 		add(c, CHECK_DEGRADED, "choke points", "a perf event an address (before Linux 6.6): to attach and detach takes a "
 		    "tenth of a second each");

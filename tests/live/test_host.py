@@ -79,6 +79,7 @@ def test_unprivileged_user(live):
         check('Operation not permitted' in f.read(), 'the harness can not classify it')
     rc, out, err = live.run([*argv, 'doctor'], cwd=live.tmp)
     check('CAP_BPF' in out + err, 'doctor as nobody: %s', out)
+    check('before Linux' not in out, 'doctor as nobody, of what it could not ask: %s', out)
     said = [line for line in out.splitlines() if line.split()[1:3] == ['BPF', 'programs']]
     check(said and said[0].endswith('run as root'), 'doctor as nobody, cut short: %s', said)
 
