@@ -388,7 +388,8 @@ struct objfile_value {
  * Arguments are for the function's entry, results for its exits. vaddr: where the function begins; name: the symbol
  * by which it was found, to tell functions with one code apart (NULL: any). The fetch has the type's natural
  * form: numbers as they are, char * and Rust's and Go's strings as strings, arrays as bytes, structures can't be.
- * -ENOENT: no such function, argument or field; -ENOTSUP: it is nowhere where it could be fetched; *ret_why tells.
+ * -ENOENT: no such function, argument or field; -ERANGE: it has fewer arguments; -ENOTSUP: it is
+ * nowhere where it could be fetched; *ret_why tells.
  */
 int objfile_types_value(struct objfile_types *t, uint64_t vaddr, const char *name, const char *path,
 			struct objfile_value *ret, struct objfile_why *ret_why);

@@ -272,6 +272,20 @@ static int argument_place(struct function *f, struct places *p, size_t i, struct
 	return 0;
 }
 
+static bool is_ellipsis(void *arg, Dwarf_Die *child)
+{
+	(void)arg;
+	return dwarf_tag(child) == DW_TAG_unspecified_parameters;
+}
+
+/* "f(int, ...)", and of C "f()": it may be handed more than is declared. */
+static bool takes_more(struct function *f)
+{
+	if (!f->arg_n && !die_flag(&f->die, DW_AT_prototyped) && !die_flag(&f->origin, DW_AT_prototyped))
+		return true;
+	return die_each_child(&f->die, is_ellipsis, NULL) || die_each_child(&f->origin, is_ellipsis, NULL);
+}
+
 static int argument_index(struct function *f, const struct path *path, size_t *ret, struct objfile_why *ret_why)
 {
 	for (size_t i = 0; path->head == PATH_NAMED && i < f->arg_n; i++) {
@@ -285,7 +299,7 @@ static int argument_index(struct function *f, const struct path *path, size_t *r
 	if (path->head == PATH_NAMED)
 		return why(ret_why, -ENOENT, "it has no argument named %s", path->name);
 	if (path->number > f->arg_n)
-		return why(ret_why, -ENOENT, "it has only %zu arguments", f->arg_n);
+		return why(ret_why, takes_more(f) ? -ENOENT : -ERANGE, "it has only %zu arguments", f->arg_n);
 	*ret = path->number - 1;
 	return 0;
 }

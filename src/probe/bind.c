@@ -415,6 +415,9 @@ static int typed_start(const struct binding *b, const struct expr *e, bool as_nu
 		}
 		if (r == 0 || r == -ENOMEM)
 			return r;
+		/* A register there is, but what is in it was left by anybody. */
+		if (r == -ERANGE && !b->d->args.stated)
+			return refuse(why, "%s", known.text);
 	}
 	if (e->base == EXPR_NAME && !types)
 		return refuse(why, "names of arguments need debug information, which the file has not; args = ... can "

@@ -313,6 +313,7 @@ Test(values, debug_information)
 	static const struct wcbpf_fetch port = {REG(4), U(2), MEMORY(8), .deref_n = 1, .deref = {8}};
 	static const struct wcbpf_fetch name = {REG(4), STRING, .deref_n = 1, .deref = {16}};
 	static const struct wcbpf_fetch inside = {REG(4), U(2), MEMORY(32)}, n = {REG(5), S(4)};
+	static const struct wcbpf_fetch third = {REG(1), S(4)};
 	const char *path = build_compile("f", "-O1 -g", source);
 
 	expect_value(path, "", "n", 0, &n, PROBE_FORMAT_TYPE);
@@ -323,4 +324,20 @@ Test(values, debug_information)
 	expect_value(path, "", "r->here.port", 0, &inside, PROBE_FORMAT_TYPE);
 	expect_refusal(path, "", "r->nope", "nope");
 	expect_refusal(path, "", "$arg2->nope", "req has no field nope");
+	/* What lies in the registers of arguments that it has not is anybody's, unless the profile knows better. */
+	expect_refusal(path, "", "$arg3", "it has only 2 arguments");
+	expect_refusal(path, "", "$arg9:string", "it has only 2 arguments");
+	expect_value(path, "args = a int, b ptr, c int", "$arg3", 0, &third, PROBE_FORMAT_TYPE);
+}
+
+/* One that may be handed more than it declares has them where the rules say. */
+Test(values, more_than_is_declared)
+{
+	static const char source[] = "#include <stdarg.h>\n"
+				     "__attribute__((noinline)) int f(int n, ...) { va_list ap; va_start(ap, n);\n"
+				     "n += va_arg(ap, int); va_end(ap); return n; }\n"
+				     "int main(void) { return f(1, 2); }\n";
+	static const struct wcbpf_fetch second = {REG(4), U(8)};
+
+	expect_value(build_compile("f", "-O1 -g", source), "", "$arg2", 0, &second, PROBE_FORMAT_POINTER);
 }
