@@ -393,6 +393,22 @@ static int event_do(struct generator *g, const struct event *e)
 	}
 }
 
+/* What no wait is in was on a CPU. */
+static void totals_set(struct model *m, int64_t end_ns)
+{
+	for (uint32_t t = 1; t <= ALL; t++)
+		m->threads[t].oncpu_ns = (uint64_t)end_ns;
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+		struct model_thread *t = &m->threads[w->thread];
+
+		t->blocked_ns += (uint64_t)w->blocked_ns;
+		t->runnable_ns += (uint64_t)w->runnable_ns;
+		t->oncpu_ns -= (uint64_t)(w->end_ns - w->start_ns);
+		t->interval_n++;
+	}
+}
+
 static void ends_set(struct generator *g)
 {
 	int64_t end_ns = g->now_ns;
@@ -407,6 +423,7 @@ static void ends_set(struct generator *g)
 	}
 	for (uint32_t p = 1; p <= PROCESSES; p++)
 		g->m->ops[g->m->processes[p].op].end_ns = end_ns;
+	totals_set(g->m, end_ns);
 	g->m->end_ns = end_ns;
 	g->m->cpu_n = CPUS;
 }
