@@ -87,6 +87,7 @@ static int set_out(void *config, const char *value, char **ret_why)
 	if (!*value)
 		return options_refuse(ret_why, "-o: the path is empty");
 	((struct capture_config *)config)->out_path = value;
+	((struct capture_config *)config)->out_named = true;
 	return 0;
 }
 

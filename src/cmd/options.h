@@ -73,6 +73,7 @@ struct capture_config {
 	size_t id_n;
 	const char *cgroup;	  /* -G as given */
 	const char *out_path;
+	bool out_named; /* -o was given: whoever did looks there for what became of it */
 	const char *user;	  /* --user, NULL: as we run */
 	uint64_t duration_ns;	  /* 0: until the end */
 	uint64_t delay_ns;

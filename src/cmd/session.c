@@ -447,7 +447,7 @@ static void failure_write(struct session *s, struct facts *f)
 			  s->stop == STOP_WORKLOAD ? "the workload ended" : "interrupted");
 	facts_set_error(f, &s->error);
 	log_error("%s", s->error.message);
-	r = output_write_failure(s->dir, &f->output, &why);
+	r = output_write_failure(s->dir, &f->output, s->o->config->out_named, &why);
 	if (r == -EEXIST)
 		log_warning("%s", why ? why : strerror(ENOMEM));
 	else if (r < 0)

@@ -329,9 +329,9 @@ int output_write(struct output_dir *d, const struct model *m, const struct outpu
 	return output_run(d, m, f, ret_why);
 }
 
-int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why)
+int output_write_failure(struct output_dir *d, const struct output_facts *f, bool replace, char **ret_why)
 {
-	if (dir_replaces_recording(d)) {
+	if (!replace && dir_replaces_recording(d)) {
 		if (asprintf(ret_why, "%s: the recording before stays there, and this failure leaves no file",
 			     output_dir_path(d)) < 0)
 			*ret_why = NULL;

@@ -102,9 +102,9 @@ int output_unnamed_open(const struct output_dir *d, int *ret_fd);
 
 /*
  * Only diagnostics and summary, for a recording that could not run: m is NULL. -EEXIST, with *ret_why: a recording
- * would have to give way for it; nothing is written, and output_dir_free() puts all back.
+ * would have to give way for it and replace is false; nothing is written, and output_dir_free() puts all back.
  */
-int output_write_failure(struct output_dir *d, const struct output_facts *f, char **ret_why);
+int output_write_failure(struct output_dir *d, const struct output_facts *f, bool replace, char **ret_why);
 
 /* A thread's name made safe for folded lines (wcbpf-output(5), ESCAPES). malloc'd, NULL: no memory. */
 char *output_escape(const char *name);

@@ -170,7 +170,7 @@ def test_terminal(live):
 
 def test_refused_without(live):
     """Forgetting sudo: one line says so, status 125; several times cost no recording that was made with it."""
-    program, folder = live.path('wcbpf'), live.folder()
+    program, folder = live.path('wcbpf'), live.path('wcbpf.out')
     live.record(['sleep', '0.05'], wrap=sudo(live), folder=folder)
     live.record(['sleep', '0.05'], wrap=sudo(live), folder=folder)
     shutil.copy(live.wcbpf, program)
@@ -179,7 +179,7 @@ def test_refused_without(live):
         return [open(os.path.join(folder + more, 'wcprof.ndjson'), 'rb').read() for more in ('', '.old')]
     before = dumps()
     for _ in range(3):
-        rc, _, err = live.run([*as_user(program), 'record', '-o', folder, '--', 'true'], cwd=live.tmp)
+        rc, _, err = live.run([*as_user(program), 'record', '--', 'true'], cwd=live.tmp)
         check(rc == 125 and 'run as root' in err.splitlines()[0], 'status %d: %s', rc, err)
     check(dumps() == before, 'the recordings are not where they were')
     check(not os.path.exists(folder + '.old.removed'), 'a third folder')

@@ -137,7 +137,7 @@ char *fixture_output(const char *dir, const struct model *m, const struct output
 	int err = output_dir_open(path, (uid_t)-1, (gid_t)-1, &d, &why);
 
 	cr_assert_eq(err, 0, "%s", why);
-	err = m ? output_write(d, m, f, &why) : output_write_failure(d, f, &why);
+	err = m ? output_write(d, m, f, &why) : output_write_failure(d, f, true, &why);
 	cr_assert_eq(err, 0, "%s", why);
 	cr_assert_null(why);
 	return path;

@@ -320,7 +320,7 @@ Test(output_dir, failure_is_kept_too)
 
 	f.missing = "no BTF";
 	cr_assert_eq(open_named("out", &d), 0);
-	cr_assert_eq(output_write_failure(d, &f, &why), 0);
+	cr_assert_eq(output_write_failure(d, &f, true, &why), 0);
 	d = output_dir_free(d);
 	cr_expect(fixture_exists(base, "out/offcpu.summary.json"));
 	cr_expect(fixture_exists(base, "out/.wcbpf"));
@@ -334,7 +334,7 @@ static void fail_to_record(const char *name)
 
 	f.missing = "no root";
 	cr_assert_eq(open_named(name, &d), 0);
-	cr_assert_eq(output_write_failure(d, &f, &why), 0);
+	cr_assert_eq(output_write_failure(d, &f, true, &why), 0);
 }
 
 /* Forgetting sudo a few times must cost no recording, nor move one. */
@@ -350,13 +350,23 @@ Test(output_dir, failures_leave_the_recordings)
 		_cleanup_(freep) char *why = NULL;
 
 		cr_assert_eq(open_named("out", &d), 0);
-		cr_expect_eq(output_write_failure(d, &f, &why), -EEXIST);
+		cr_expect_eq(output_write_failure(d, &f, false, &why), -EEXIST);
 		cr_expect(why && strstr(why, "/out: "), "%s", why);
 		d = output_dir_free(d);
 		expect_which("out", "second");
 		expect_which("out.old", "first");
 		cr_expect(!fixture_exists(base, "out.old.removed"));
 	}
+}
+
+/* Who named the folder finds there that it failed, and the recording before beside it. */
+Test(output_dir, a_failure_is_told_where_it_is_looked_for)
+{
+	record("out", "first");
+	fail_to_record("out");
+	expect_which("out.old", "first");
+	cr_expect(fixture_exists(base, "out/offcpu.summary.json"));
+	cr_expect(!fixture_exists(base, "out/wcprof.ndjson"));
 }
 
 /* Of failures the last is told of; they make no recording old. */
