@@ -29,7 +29,8 @@
 #define COPIES_MAX 300 /* stacks copied a CPU and 100 ms while tables are missing: 2.5 MB of its ring */
 #define RING_BYTES_TOTAL (64 << 20)
 #define SKELETON_CHECKS 1 /* of WCBPF_SKELETON_CHECK_OF */
-#define OFFLINE_RING_BYTES (64 << 10)
+#define OFFLINE_RING_BYTES_MIN (64 << 10)
+#define OFFLINE_RING_BYTES_TOTAL (8 << 20)
 #define REFUSED_BTF                                                                                                    \
 	"BTF tracing programs are refused here: kernel stacks are taken at switch-out, at a higher cost (-vv says why)"
 #define NOT_SAMPLED "threads are not sampled, what they did on the CPU is unknown: "
@@ -41,7 +42,8 @@ struct programs {
 	int stats_fd;
 	const struct online *online;
 	uint64_t ring_bytes;
-	bool *ring_small; /* by CPU: it was offline when rings were made */
+	bool *ring_small; /* by CPU: it was offline when rings were made, */
+	uint64_t ring_small_bytes;
 	uint32_t cpu_n, sample_hz;
 	bool typed; /* BTF tracing programs */
 	enum site_how sites;
@@ -338,12 +340,22 @@ int programs_goroutines_close(struct programs *p, uint32_t tgid, uint64_t before
 	return iterate(p->skel->progs.goroutines_left, bpf_map__fd(p->skel->maps.goroutines), f, arg);
 }
 
+/* What comes on it before it is noticed must have room; but there may be hundreds of them, which never come. */
+static uint64_t offline_ring_bytes(uint32_t offline_n, uint64_t most)
+{
+	uint64_t bytes = OFFLINE_RING_BYTES_MIN;
+
+	while (2 * bytes <= most && 2 * bytes * offline_n <= OFFLINE_RING_BYTES_TOTAL)
+		bytes *= 2;
+	return bytes;
+}
+
 /* A CPU that is offline now may come: it has a ring, a small one. */
 static uint64_t ring_size_of_cpu(void *arg, uint32_t cpu)
 {
 	const struct programs *p = arg;
 
-	return p->ring_small[cpu] ? OFFLINE_RING_BYTES : p->ring_bytes;
+	return p->ring_small[cpu] ? p->ring_small_bytes : p->ring_bytes;
 }
 
 int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret)
@@ -352,8 +364,9 @@ int programs_rings(struct programs *p, uint64_t bytes, struct rings **ret)
 	p->ring_small = calloc(p->cpu_n, sizeof(*p->ring_small));
 	if (!p->ring_small)
 		return -ENOMEM;
+	p->ring_small_bytes = offline_ring_bytes(p->cpu_n - online_n(p->online), p->ring_bytes);
 	for (uint32_t cpu = 0; cpu < p->cpu_n; cpu++)
-		p->ring_small[cpu] = !online_turn(p->online, cpu) && p->ring_bytes > OFFLINE_RING_BYTES;
+		p->ring_small[cpu] = !online_turn(p->online, cpu) && p->ring_bytes > p->ring_small_bytes;
 	return rings_new(bpf_map__fd(p->skel->maps.rings), bpf_map__fd(p->skel->maps.lifecycle), p->cpu_n, ring_size_of_cpu,
 			 p, ret);
 }
