@@ -76,7 +76,8 @@ static int runtime_off(struct probing *p, uint64_t now_ns)
 }
 
 /* 0, -errno. */
-static int point_detach(struct probing *p, uint32_t hottest, uint64_t cost_ns, uint64_t window_ns, uint64_t now_ns)
+static int point_detach(struct probing *p, uint32_t hottest, uint64_t cost_ns, uint64_t total_ns, uint64_t window_ns,
+			uint64_t now_ns)
 {
 	struct point *point = &p->points[hottest];
 	double percent = 100.0 * cost_ns / window_ns;
@@ -97,8 +98,8 @@ static int point_detach(struct probing *p, uint32_t hottest, uint64_t cost_ns, u
 			     "--max-overhead allows; goroutines are followed no more", percent);
 		err = runtime_off(p, now_ns);
 	} else {
-		probing_tell(p, true, "the probe %s was detached: it took %.1f%% of a CPU, more than --max-overhead allows; its "
-			     "later calls are missing", point->name, percent);
+		probing_tell(p, true, "all probes took %.1f%% of a CPU, more than --max-overhead allows: the costliest, %s (%.1f%%), "
+			     "was detached; its later calls are missing", 100.0 * total_ns / window_ns, point->name, percent);
 		point->detached_ns = now_ns;
 		err = sites_off(p, point->file, hottest);
 	}
@@ -119,7 +120,7 @@ static int budget_keep(struct probing *p, uint64_t *costs, uint64_t total_ns, ui
 				hottest = i;
 		if (!hottest)
 			break;
-		err = point_detach(p, hottest, costs[hottest], window_ns, now_ns);
+		err = point_detach(p, hottest, costs[hottest], total_ns, window_ns, now_ns);
 		if (stacks != p->park_stacks)
 			break; /* what that saves is seen at the next look */
 		for (size_t i = 1; i < p->point_n; i++)
