@@ -75,20 +75,18 @@ const struct subcommand *cmd_subcommand_find(const char *name)
 }
 
 /*
- * Started with stdin, stdout or stderr closed, the next file we open would
- * take its place and get our messages. Close-on-exec: the workload finds them
- * closed as its starter left them.
+ * Who closes a standard stream would get the first file that is opened in its place: a report went into the dump's fd and
+ * was well. What stands in for it can't be used the way round that the stream is, so a use is the error that it was.
+ * Close-on-exec: the workload finds them closed as its starter left them.
  */
 static int stdio_fill(void)
 {
-	int fd;
+	static const int flags[] = { O_WRONLY, O_RDONLY, O_RDONLY };
 
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0)
-		return -errno;
-	close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd] | O_CLOEXEC) < 0)
+			return -errno;
+	}
 	return 0;
 }
 

@@ -42,16 +42,7 @@ struct parts {
 /* What emitting makes; the caller's is the rest. */
 static void emitted_free(struct replay *r)
 {
-	struct points *p = &r->points;
-
-	free(p->what);
-	free(p->cpu_ns);
-	free(p->cpu_tag);
-	free(p->wait_ns);
-	free(p->run_ns);
-	free(p->lat_ns);
-	free(p->object);
-	free(p->ref);
+	points_free(&r->points);
 	free(r->longs);
 	free(r->tags);
 	free(r->op_keys);

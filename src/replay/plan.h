@@ -55,6 +55,7 @@ struct points {
 	uint32_t *object;
 	uint32_t *ref;
 };
+void points_free(struct points *p);
 
 struct strand {
 	uint32_t thread;     /* model thread, 0: ops without threads */

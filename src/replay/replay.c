@@ -33,13 +33,8 @@ void draft_done(struct draft *d)
 	map_free(d->execs);
 }
 
-struct replay *replay_free(struct replay *r)
+void points_free(struct points *p)
 {
-	struct points *p;
-
-	if (!r)
-		return NULL;
-	p = &r->points;
 	free(p->what);
 	free(p->cpu_ns);
 	free(p->cpu_tag);
@@ -48,6 +43,13 @@ struct replay *replay_free(struct replay *r)
 	free(p->lat_ns);
 	free(p->object);
 	free(p->ref);
+}
+
+struct replay *replay_free(struct replay *r)
+{
+	if (!r)
+		return NULL;
+	points_free(&r->points);
 	free(r->longs);
 	wcprof_free(r->wcprof);
 	steps_done(&r->steps);
