@@ -2,14 +2,16 @@
 /*
  * A page has 40 lines. Which sections are on it depends on what the recording
  * is about, and how many lines each may have on what the others need: so they
- * are printed to memory, the lines counted, and where it is too much the least
- * important give way, line by line and then as a whole.
+ * are printed to memory, lines that are too long broken, the lines counted, and
+ * where it is too much the least important give way, line by line and then as
+ * a whole.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/report-sections.h"
+#include "cmd/wording.h"
 #include "util/cleanup.h"
 
 enum { PAGE_LINES = 40, GROWTH_MAX = 4 };
@@ -30,21 +32,39 @@ static size_t lines_of(const char *text)
 	return n;
 }
 
-static int block_print(struct page *p, struct block *b)
+/* What print prints, lines that are too long broken: as they stand on the page. NULL: no memory. The caller frees. */
+static char *part_make(struct page *p, void (*print)(const struct page *p))
 {
+	_cleanup_(freep) char *text = NULL;
+	char *fitted = NULL;
 	size_t size;
-	FILE *whole = p->f, *f;
+	FILE *whole = p->f, *f = open_memstream(&text, &size);
 
-	free(b->text);
-	b->text = NULL;
-	f = open_memstream(&b->text, &size);
 	if (!f)
-		return -ENOMEM;
+		return NULL;
 	p->f = f;
-	report_section_rows[b->section].text(p);
+	print(p);
 	p->f = whole;
 	if (fclose(f) != 0)
+		return NULL;
+	f = open_memstream(&fitted, &size);
+	if (!f)
+		return NULL;
+	wording_fit(f, text, p->columns);
+	if (fclose(f) == 0)
+		return fitted;
+	free(fitted);
+	return NULL;
+}
+
+static int block_print(struct page *p, struct block *b)
+{
+	char *text = part_make(p, report_section_rows[b->section].text);
+
+	if (!text)
 		return -ENOMEM;
+	free(b->text);
+	b->text = text;
 	b->line_n = lines_of(b->text);
 	return 0;
 }
@@ -131,6 +151,12 @@ static int blocks_grow(struct page *p, struct block *blocks, size_t n, size_t ro
 		p->lines[b->section] += more;
 		if (block_print(p, b) < 0)
 			return -ENOMEM;
+		/* A row may take two lines, or a line of the rest come with it. */
+		while (b->line_n > before + (room - used)) {
+			p->lines[b->section]--;
+			if (block_print(p, b) < 0)
+				return -ENOMEM;
+		}
 		used += b->line_n - before;
 	}
 	return 0;
@@ -163,23 +189,6 @@ static int blocks_print(struct page *p, struct block *blocks, size_t room)
 }
 
 /* What stands above and below the sections. */
-static char *frame_make(struct page *p, void (*print)(const struct page *p))
-{
-	char *text = NULL;
-	size_t size;
-	FILE *whole = p->f, *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	p->f = f;
-	print(p);
-	p->f = whole;
-	if (fclose(f) == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
 static void head_print(const struct page *p)
 {
 	report_head_print(p);
@@ -199,33 +208,43 @@ static void blocks_done(struct block (*blocks)[PLAN_N])
 		free((*blocks)[i].text);
 }
 
-static void first_page_print(struct page *p)
+static int first_page_print(struct page *p)
 {
 	_cleanup_(blocks_done) struct block blocks[PLAN_N] = { 0 };
-	_cleanup_(freep) char *head = frame_make(p, head_print), *foot = frame_make(p, foot_print);
+	_cleanup_(freep) char *head = part_make(p, head_print), *foot = part_make(p, foot_print);
 	size_t used = lines_of(head) + lines_of(foot);
+	int e;
 
 	if (!head || !foot)
-		return;
+		return -ENOMEM;
 	fputs(head, p->f);
-	blocks_print(p, blocks, used < PAGE_LINES ? PAGE_LINES - used : 0);
+	e = blocks_print(p, blocks, used < PAGE_LINES ? PAGE_LINES - used : 0);
 	fputs(foot, p->f);
+	return e;
 }
 
-void report_text_print(struct report *r, FILE *f, unsigned columns, bool color)
+static void sections_print(const struct page *p)
 {
+	report_head_print(p);
+	report_filter_print(p);
+	for (unsigned i = 0; i < SECTION_MAX; i++) {
+		if (p->r->sections >> i & 1)
+			report_section_rows[i].text(p);
+	}
+	report_idle_print(p);
+}
+
+int report_text_print(struct report *r, FILE *f, unsigned columns, bool color)
+{
+	_cleanup_(freep) char *text = NULL;
 	struct page p;
 
 	page_init(&p, r, f, columns, color);
-	if (!r->o->sections && !r->o->everything && !r->o->top) {
-		first_page_print(&p);
-		return;
-	}
-	report_head_print(&p);
-	report_filter_print(&p);
-	for (unsigned i = 0; i < SECTION_MAX; i++) {
-		if (r->sections >> i & 1)
-			report_section_rows[i].text(&p);
-	}
-	report_idle_print(&p);
+	if (!r->o->sections && !r->o->everything && !r->o->top)
+		return first_page_print(&p);
+	text = part_make(&p, sections_print);
+	if (!text)
+		return -ENOMEM;
+	fputs(text, f);
+	return 0;
 }

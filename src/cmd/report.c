@@ -12,7 +12,6 @@
 #include "cmd/measures.h"
 #include "cmd/report.h"
 #include "cmd/verb.h"
-#include "cmd/wording.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -45,28 +44,19 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-/* Tables have names in them, which are cut; where a line of several of them is too long none the less, it is broken. */
 static int text_make(struct report *r, unsigned columns, char **ret)
 {
 	_cleanup_(freep) char *text = NULL;
-	char *fitted = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
+	int e;
 
 	if (!f)
 		return -ENOMEM;
-	report_text_print(r, f, columns, options_color_for(&r->o->all, STDOUT_FILENO));
-	if (fclose(f) != 0)
+	e = report_text_print(r, f, columns, options_color_for(&r->o->all, STDOUT_FILENO));
+	if (fclose(f) != 0 || e < 0)
 		return -ENOMEM;
-	f = open_memstream(&fitted, &n);
-	if (!f)
-		return -ENOMEM;
-	wording_fit(f, text, columns);
-	if (fclose(f) != 0) {
-		free(fitted);
-		return -ENOMEM;
-	}
-	*ret = fitted;
+	*ret = TAKE_PTR(text);
 	return 0;
 }
 

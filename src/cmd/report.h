@@ -202,8 +202,8 @@ bool report_is_damaged(const struct report *r);
 /* In words; NULL: it was. */
 const char *report_damage(const struct report *r);
 
-/* Text of the page: columns of the terminal, colour. */
-void report_text_print(struct report *r, FILE *f, unsigned columns, bool color);
+/* Text of the page: columns of the terminal, colour. 0, -ENOMEM. */
+int report_text_print(struct report *r, FILE *f, unsigned columns, bool color);
 /*
  * A page of what a recording's summary tells, for a folder without a usable dump. 1: printed; 0: there is no summary
  * with rows, nothing was printed; -ENOMEM.

@@ -346,6 +346,20 @@ def check_layouts(wcbpf, name):
     return problems
 
 
+def check_page(wcbpf, name):
+    """A full page stays a page where the command's line is broken for want of columns."""
+    with open(os.path.join(HERE, name), encoding='utf-8') as f:
+        header, rest = f.read().split('\n', 1)
+    header = json.loads(header)
+    header['wcbpf'].update({'command': ['/long' * 20], 'exit_status': 11})
+    r = subprocess.run([wcbpf, 'report', '-'], input=(json.dumps(header) + '\n' + rest).encode(), capture_output=True,
+                       timeout=60)
+    lines = r.stdout.decode().split('\n')[:-1]
+    if '/long' not in lines[0] or len(lines[0]) > COLUMNS_MAX or not lines[1].startswith('    '):
+        return ['the first line is not broken: %r' % lines[:2]]
+    return ['%d lines' % len(lines)] if len(lines) > LINES_MAX else []
+
+
 def check_outputs(wcbpf):
     """What doesn't get out is told with its reason and fails, in each form; and so is a file that can't be made."""
     problems = []
@@ -380,6 +394,8 @@ def main():
     tests.append(('json of the other verbs', lambda: check_json_verbs(wcbpf)))
     for dump in ('calls.ndjson', 'sampled.ndjson'):
         tests.append(('layouts of ' + dump, lambda d=dump: check_layouts(wcbpf, d)))
+    for dump in ('path.ndjson', 'path2.ndjson', 'hidden.ndjson', 'golang.ndjson'):
+        tests.append(('a page of ' + dump, lambda d=dump: check_page(wcbpf, d)))
     tests.append(('outputs', lambda: check_outputs(wcbpf)))
     tests.append(('spoilt dumps', lambda: check_spoilt(wcbpf)))
     for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
