@@ -423,6 +423,15 @@ void objfile_go_runtime_done(struct objfile_go_runtime *r);
 /* NULL: not known. */
 const char *objfile_go_wait_reason(const struct objfile_go_runtime *r, uint8_t number);
 
+/* Where all goroutines are listed, and the registers of one that doesn't run. */
+struct objfile_go_list {
+	uint64_t allgs; /* a slice (address, length, capacity) of addresses of g */
+	uint16_t sp, pc, bp; /* in g; behind pc is the address of g itself */
+};
+/* Read from the code of a runtime that is known. -ENOTSUP with *ret_why: it is another than is known. */
+int objfile_go_list(const struct objfile *o, const struct objfile_go *g, const struct objfile_go_runtime *r,
+		    struct objfile_go_list *ret, struct objfile_why *ret_why);
+
 /* ---- static markers (USDT) ---- */
 
 struct objfile_marker {

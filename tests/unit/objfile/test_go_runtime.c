@@ -113,8 +113,27 @@ static void compare_reasons(const struct objfile_go_runtime *r)
 	cr_expect_null(objfile_go_wait_reason(r, 255));
 }
 
+/* Where all goroutines are, against the twin's symbols; where their registers are, against its debug information. */
+static void compare_list(const char *twin, const struct objfile_go_list *l)
+{
+	_cleanup_(freep) char *text = build_output("nm %s | awk '$3 == \"runtime.allgs\" {print $1}'", go_program(twin));
+	_cleanup_(closep) int fd = open(go_program(twin), O_RDONLY | O_CLOEXEC);
+	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
+	long sched;
+
+	cr_assert_not_null(dwarf);
+	sched = member_offset(dwarf, "runtime.g", "sched");
+	cr_expect_eq(l->allgs, strtoull(text, NULL, 16), "%lx, not %s", (unsigned long)l->allgs, text);
+	cr_expect_eq(l->sp, sched + member_offset(dwarf, "runtime.gobuf", "sp"));
+	cr_expect_eq(l->pc, sched + member_offset(dwarf, "runtime.gobuf", "pc"));
+	cr_expect_eq(l->bp, sched + member_offset(dwarf, "runtime.gobuf", "bp"));
+	cr_expect_eq(l->pc + 8, sched + member_offset(dwarf, "runtime.gobuf", "g"));
+	dwarf_end(dwarf);
+}
+
 static void check(const char *twin, const char *stripped)
 {
+	struct objfile_go_list list;
 	_cleanup_(objfile_freep) struct objfile *o = NULL;
 	_cleanup_(objfile_go_freep) struct objfile_go *g = NULL;
 	struct objfile_go_runtime r;
@@ -126,6 +145,8 @@ static void check(const char *twin, const char *stripped)
 	compare_layout(twin, &r.layout);
 	compare_points(twin, &r);
 	compare_reasons(&r);
+	cr_assert_eq(objfile_go_list(o, g, &r, &list, &why), 0, "%s: %s", stripped, why.text);
+	compare_list(twin, &list);
 	objfile_go_runtime_done(&r);
 }
 
