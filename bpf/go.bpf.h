@@ -50,11 +50,9 @@ static __always_inline bool go_current(const struct wcbpf_go_layout *l, __u64 g,
 	return true;
 }
 
-static __always_inline struct goroutine_key goroutine_key_of(const struct thread *t, __u64 goid)
+static __always_inline struct wcbpf_goroutine_key goroutine_key_of(const struct thread *t, __u64 goid)
 {
-	/* of this process with this program: its number and its goids are used again */
-	return (struct goroutine_key){ .tgid = bpf_get_current_pid_tgid() >> 32,
-				       .life = hash_word(t->start_ns, t->exec_id) >> 32, .goid = goid };
+	return (struct wcbpf_goroutine_key){ .tgid = bpf_get_current_pid_tgid() >> 32, .life = life_of(t), .goid = goid };
 }
 
 static __always_inline void birth_emit(const struct wcbpf_go_layout *l, const struct thread *t, __u64 g, __u64 goid,
@@ -81,13 +79,13 @@ static __always_inline void birth_emit(const struct wcbpf_go_layout *l, const st
 }
 
 /* Not on the stack: of that there is too little left before 6.1, with all who call each other here. */
-static const struct goroutine blank_goroutine;
+static const struct wcbpf_goroutine blank_goroutine;
 
 /* Takes up a goroutine in that phase. NULL: no room (counted). */
-static __always_inline struct goroutine *goroutine_insert(const struct goroutine_key *key, const struct thread *t,
+static __always_inline struct wcbpf_goroutine *goroutine_insert(const struct wcbpf_goroutine_key *key, const struct thread *t,
 							  __u8 phase, __u64 since_ns)
 {
-	struct goroutine *s;
+	struct wcbpf_goroutine *s;
 
 	if (bpf_map_update_elem(&goroutines, key, &blank_goroutine, BPF_ANY)) {
 		count(WCBPF_CNT_GOROUTINES_FULL);
@@ -105,11 +103,11 @@ static __always_inline struct goroutine *goroutine_insert(const struct goroutine
 }
 
 /* The goroutine of that g; one that is seen first is taken up, in that phase since recording began. */
-static __always_inline struct goroutine *goroutine_find(const struct wcbpf_go_layout *l, const struct thread *t, __u64 g,
+static __always_inline struct wcbpf_goroutine *goroutine_find(const struct wcbpf_go_layout *l, const struct thread *t, __u64 g,
 							__u64 goid, __u8 phase, __u64 now)
 {
-	struct goroutine_key key = goroutine_key_of(t, goid);
-	struct goroutine *s = bpf_map_lookup_elem(&goroutines, &key);
+	struct wcbpf_goroutine_key key = goroutine_key_of(t, goid);
+	struct wcbpf_goroutine *s = bpf_map_lookup_elem(&goroutines, &key);
 
 	if (s)
 		return s;
@@ -123,7 +121,7 @@ static __always_inline struct goroutine *goroutine_find(const struct wcbpf_go_la
 	return s;
 }
 
-static __always_inline void go_interval_fill(struct wcbpf_go_interval *e, const struct goroutine *s, __u32 flags, __u64 now)
+static __always_inline void go_interval_fill(struct wcbpf_go_interval *e, const struct wcbpf_goroutine *s, __u32 flags, __u64 now)
 {
 	head_fill(&e->head, WCBPF_EV_GO_INTERVAL, sizeof(*e), now);
 	e->goid = s->goid;
@@ -143,7 +141,7 @@ static __always_inline void go_interval_fill(struct wcbpf_go_interval *e, const 
 	e->pad[0] = e->pad[1] = 0;
 }
 
-static __always_inline void go_interval_emit(const struct goroutine *s, const struct thread *t, __u64 now)
+static __always_inline void go_interval_emit(const struct wcbpf_goroutine *s, const struct thread *t, __u64 now)
 {
 	void *ring = ring_of_cpu();
 	struct wcbpf_go_interval *e;
@@ -162,7 +160,7 @@ static __always_inline void go_interval_emit(const struct goroutine *s, const st
 }
 
 /* Begins a stretch in which it doesn't run. */
-static __always_inline void goroutine_stop(struct goroutine *s, const struct thread *t, __u8 phase, __u32 flags, __u64 now)
+static __always_inline void goroutine_stop(struct wcbpf_goroutine *s, const struct thread *t, __u8 phase, __u32 flags, __u64 now)
 {
 	s->since_ns = now;
 	s->wake_ns = phase == GOROUTINE_RUNNABLE ? now : 0;
@@ -179,7 +177,7 @@ static __always_inline void go_park(const struct wcbpf_go_layout *l, struct thre
 				    __u64 now)
 {
 	__u64 goid = go_word(g + l->goid);
-	struct goroutine *s;
+	struct wcbpf_goroutine *s;
 
 	t->goid = 0;
 	if (!goid)
@@ -203,7 +201,7 @@ __noinline int go_wake(__u32 layout, __u64 g, __u64 running_g, __u32 ctx)
 	const struct wcbpf_go_layout *l = bpf_map_lookup_elem(&go_layouts, &layout);
 	__u64 now = bpf_ktime_get_ns(), goid, waker = 0, stack_hi;
 	const struct thread *t = thread_of((void *)bpf_get_current_task(), bpf_get_current_pid_tgid());
-	struct goroutine *s;
+	struct wcbpf_goroutine *s;
 
 	if (!l || !t)
 		return 0;
@@ -230,7 +228,7 @@ __noinline int go_wake(__u32 layout, __u64 g, __u64 running_g, __u32 ctx)
 }
 
 /* It runs on this thread now; on the one before no more. */
-static __always_inline void goroutine_move(struct goroutine *s, struct thread *t, __u64 goid)
+static __always_inline void goroutine_move(struct wcbpf_goroutine *s, struct thread *t, __u64 goid)
 {
 	__u32 tid = bpf_get_current_pid_tgid(), before = s->kernel_tid;
 	struct thread *other;
@@ -247,7 +245,7 @@ static __always_inline void goroutine_move(struct goroutine *s, struct thread *t
 static __always_inline void go_run(const struct wcbpf_go_layout *l, struct thread *t, __u64 g, __u64 now)
 {
 	__u64 goid = go_word(g + l->goid);
-	struct goroutine *s;
+	struct wcbpf_goroutine *s;
 
 	if (!goid)
 		return;
@@ -266,7 +264,7 @@ static __always_inline void go_run(const struct wcbpf_go_layout *l, struct threa
 static __always_inline void go_yield(const struct wcbpf_go_layout *l, struct thread *t, __u64 g, __u32 flags, __u64 now)
 {
 	__u64 goid = go_word(g + l->goid);
-	struct goroutine *s;
+	struct wcbpf_goroutine *s;
 
 	if (!goid)
 		return;
@@ -293,8 +291,8 @@ static __always_inline void go_status(const struct wcbpf_go_layout *l, __u32 lay
 static __always_inline void go_born(const struct wcbpf_go_layout *l, const struct thread *t, __u64 running_g, __u64 g, __u64 now)
 {
 	__u64 goid = go_word(g + l->goid), parent = 0, stack_hi;
-	struct goroutine_key key = goroutine_key_of(t, goid);
-	struct goroutine *s;
+	struct wcbpf_goroutine_key key = goroutine_key_of(t, goid);
+	struct wcbpf_goroutine *s;
 
 	if (!goid)
 		return;
@@ -314,7 +312,7 @@ static __always_inline void go_born(const struct wcbpf_go_layout *l, const struc
 static __always_inline void go_death(const struct wcbpf_go_layout *l, struct thread *t, __u64 g, __u64 now)
 {
 	__u64 goid = go_word(g + l->goid);
-	struct goroutine_key key = goroutine_key_of(t, goid);
+	struct wcbpf_goroutine_key key = goroutine_key_of(t, goid);
 	void *ring = ring_of_cpu();
 	struct wcbpf_go_death *e;
 
@@ -344,8 +342,8 @@ static __always_inline void go_netready(const struct wcbpf_go_layout *l, __u32 l
 {
 	for (int at = 16; at <= 48; at += 8) {
 		__u64 g = go_word(desc + at), goid = g >= GO_POINTER_MIN ? go_word(g + l->goid) : 0;
-		struct goroutine_key key = goroutine_key_of(t, goid);
-		struct goroutine *s = goid ? bpf_map_lookup_elem(&goroutines, &key) : NULL;
+		struct wcbpf_goroutine_key key = goroutine_key_of(t, goid);
+		struct wcbpf_goroutine *s = goid ? bpf_map_lookup_elem(&goroutines, &key) : NULL;
 
 		if (s && s->phase == GOROUTINE_PARKED && s->resource == desc + at)
 			go_wake(layout, g, running_g, WCBPF_WAKER_NET);
@@ -395,9 +393,9 @@ __noinline int go_site(__u32 site_number, __u64 g, __u64 ax, __u64 bx, __u64 cx)
 }
 
 /* A goroutine that does not run when recording, or its process, ends. */
-static __always_inline void goroutine_close(struct seq_file *seq, const struct goroutine_key *at, const struct goroutine *s)
+static __always_inline void goroutine_close(struct seq_file *seq, const struct wcbpf_goroutine_key *at, const struct wcbpf_goroutine *s)
 {
-	struct goroutine_key key = *at;
+	struct wcbpf_goroutine_key key = *at;
 	struct wcbpf_go_interval e;
 
 	if ((rt.go_close_tgid && s->tgid != rt.go_close_tgid) || (rt.go_close_exec_id && s->exec_id >= rt.go_close_exec_id))

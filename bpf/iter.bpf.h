@@ -163,6 +163,8 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 	if (t->seeded && t->phase == PHASE_OFF && t->flags & WCBPF_IV_BEGAN_BEFORE)
 		e.ustack_id = t->ustack_id;
 	e.exec_id = BPF_CORE_READ(task, self_exec_id);
+	e.life = life_of(t);
+	e.kernel_tgid = tgid;
 	e.switch_n = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	e.tid = t->tid;
 	e.tgid = t->tgid;

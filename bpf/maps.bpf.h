@@ -351,29 +351,11 @@ struct {
 } site_claims SEC(".maps");
 
 /* Goroutines, while they live. Those of a process that has ended, or has another program now, are removed by userspace. */
-struct goroutine_key {
-	__u32 tgid; /* kernel-wide */
-	__u32 life; /* of that number: see goroutine_key_of() */
-	__u64 goid;
-};
-enum goroutine_phase { GOROUTINE_RUNNING, GOROUTINE_PARKED, GOROUTINE_RUNNABLE };
-struct goroutine {
-	__u64 goid;
-	__u64 exec_id; /* its process's */
-	__u64 since_ns; /* in this phase */
-	__u64 wake_ns;
-	__u64 resource, ustack_id;
-	__u64 waker_goid, waker_ustack_id;
-	__u32 tid, tgid, waker_tid; /* as the user sees them; tid: that ran it last */
-	__u32 kernel_tid;	    /* likewise, kernel-wide */
-	__u32 flags;		    /* WCBPF_GO_* */
-	__u8 phase, reason, waker_ctx, pad;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__type(key, struct goroutine_key);
-	__type(value, struct goroutine);
+	__type(key, struct wcbpf_goroutine_key);
+	__type(value, struct wcbpf_goroutine);
 } goroutines SEC(".maps");
 
 struct counters {

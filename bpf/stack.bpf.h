@@ -14,6 +14,12 @@ static __always_inline __u64 hash_word(__u64 h, __u64 word)
 	return h ^ h >> 29;
 }
 
+/* Tells a process with this program from others: its number is used again, and so are goids in it. */
+static __always_inline __u32 life_of(const struct thread *t)
+{
+	return hash_word(t->start_ns, t->exec_id) >> 32;
+}
+
 /*
  * Functions with loops are global ones (no static), so that the verifier sees
  * each once and by itself: inlined, it would follow every possible count of

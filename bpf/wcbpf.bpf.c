@@ -345,8 +345,8 @@ int leftovers(struct bpf_iter__bpf_map_elem *ctx)
 SEC("iter/bpf_map_elem")
 int goroutines_left(struct bpf_iter__bpf_map_elem *ctx)
 {
-	const struct goroutine_key *key = ctx->key;
-	const struct goroutine *s = ctx->value;
+	const struct wcbpf_goroutine_key *key = ctx->key;
+	const struct wcbpf_goroutine *s = ctx->value;
 
 	if (key && s)
 		goroutine_close(ctx->meta->seq, key, s);

@@ -409,6 +409,8 @@ struct wcbpf_seed {
 	__u32 tid, tgid;
 	__u32 state;	 /* TASK_* bits, 0: running or runnable */
 	__s32 syscall;
+	__u32 life;	  /* as in wcbpf_goroutine_key, with this program */
+	__u32 kernel_tgid;
 	__u32 pad;
 	char comm[WCBPF_COMM_LEN];
 };
@@ -627,6 +629,26 @@ struct wcbpf_go_death {
 	__u32 tid, tgid;
 };
 
+/* Of the map of goroutines, that userspace adds those to which were parked when it came. */
+struct wcbpf_goroutine_key {
+	__u32 tgid; /* kernel-wide */
+	__u32 life; /* of that number, see goroutine_key_of() of go.bpf.h and wcbpf_seed.life */
+	__u64 goid;
+};
+enum wcbpf_goroutine_phase { GOROUTINE_RUNNING, GOROUTINE_PARKED, GOROUTINE_RUNNABLE };
+struct wcbpf_goroutine {
+	__u64 goid;
+	__u64 exec_id; /* its process's */
+	__u64 since_ns; /* in this phase */
+	__u64 wake_ns;
+	__u64 resource, ustack_id;
+	__u64 waker_goid, waker_ustack_id;
+	__u32 tid, tgid, waker_tid; /* as the user sees them; tid: that ran it last */
+	__u32 kernel_tid;	    /* likewise, kernel-wide */
+	__u32 flags;		    /* WCBPF_GO_* */
+	__u8 phase, reason, waker_ctx, pad;
+};
+
 /* Losses and oddities, one counter each, per CPU. */
 enum wcbpf_counter {
 	WCBPF_CNT_INTERVALS,	      /* attempted */
@@ -758,5 +780,7 @@ _Static_assert(sizeof(struct wcbpf_op) == 64 + WCBPF_OP_DATA_MAX, "wire layout")
 _Static_assert(sizeof(struct wcbpf_go_birth) == 64, "wire layout");
 _Static_assert(sizeof(struct wcbpf_go_interval) == 96, "wire layout");
 _Static_assert(sizeof(struct wcbpf_go_death) == 32, "wire layout");
-_Static_assert(sizeof(struct wcbpf_seed) == 144 + 8 * WCBPF_REGS_MAX, "wire layout");
+_Static_assert(sizeof(struct wcbpf_goroutine_key) == 16, "wire layout");
+_Static_assert(sizeof(struct wcbpf_goroutine) == 88, "wire layout");
+_Static_assert(sizeof(struct wcbpf_seed) == 152 + 8 * WCBPF_REGS_MAX, "wire layout");
 #endif

@@ -177,16 +177,15 @@ static void on_tell(void *arg, enum probing_tone tone, const char *text)
 	}
 }
 
+void choke_note(struct capture *c, const char *text)
+{
+	on_tell(c, PROBING_NOTE, text);
+}
+
 static int on_go(void *arg, uint32_t pid, const char *const *reasons, size_t n)
 {
 	struct capture *c = arg;
 
-	/* A program that is begun with the recording has none yet. */
-	if (!c->options.hold_until_exec && !c->go_before_told) {
-		c->go_before_told = true;
-		on_tell(c, PROBING_NOTE, "of Go programs that ran before the recording began, goroutines that were parked "
-					 "then are seen once they are woken; those that stay parked are not seen");
-	}
 	return c->assemble ? assemble_go_set(c->assemble, pid, reasons, n) : 0;
 }
 
@@ -210,7 +209,7 @@ int choke_open(struct capture *c)
 				     .stacks = c->options.user_stacks != WCBPF_USTACK_NONE,
 				     .waker_stacks = c->options.waker_stacks, .inherit = c->options.inherit,
 				     .all = c->options.scope == CAPTURE_ALL, .overhead_max = c->options.overhead_max,
-				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go, .go_off = on_go_off,
+				     .wake_fd = c->wake_fd, .is_traced = is_traced, .point = on_point, .go = on_go, .list = before_list, .go_off = on_go_off,
 				     .tell = on_tell, .arg = c };
 	int err;
 

@@ -161,8 +161,10 @@ int feed_seed(void *arg, const struct wcbpf_head *e)
 		proc_maps_snapshot(c->maps, s->tgid, 0);
 		tables_take(c, s->tgid, s->exec_id);
 		proc_cmdline(s->tgid, &argv, &argv_len);
-		if (c->probing)
+		if (c->probing) {
 			probing_changed(c->probing, s->tgid);
+			probing_ran(c->probing, s);
+		}
 	}
 	snprintf(comm, sizeof(comm), "%.*s", WCBPF_COMM_LEN, s->comm);
 	seed.comm = comm;

@@ -380,6 +380,7 @@ static void made_take(struct probing *p, struct link_job *l)
 	to = l->replaces ? a->next : a->links;
 	to[0] = TAKE_PTR(l->links[0]);
 	to[1] = TAKE_PTR(l->links[1]);
+	a->done_ns = l->done_ns;
 	late_note(p, l);
 }
 

@@ -21,6 +21,7 @@ struct attached {
 	struct site_link *next[2];  /* that replace them */
 	uint32_t asked_n;	    /* jobs under way */
 	bool refused;		    /* the kernel did not: not asked for again */
+	uint64_t done_ns;	    /* when they were made; our clock */
 };
 
 struct probed_process {
@@ -32,6 +33,9 @@ struct probed_process {
 	const struct probed_file *go; /* the Go program that it runs; NULL: none that is followed */
 	bool had_go;		      /* since probing_go_over() was last asked */
 	uint64_t go_bias;	      /* address - bias: as the file counts */
+	bool list_due;		      /* it ran when recording began: its goroutines are to be listed */
+	uint32_t kernel_tgid, life;   /* as of then */
+	uint64_t exec_id;
 	struct place *places; /* its addresses in sites_at, sorted; SITES_ADDRESS alone */
 	size_t place_n;
 };

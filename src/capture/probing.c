@@ -391,6 +391,49 @@ static int dirty_look(struct probing *p)
 	return err;
 }
 
+void probing_ran(struct probing *p, const struct wcbpf_seed *s)
+{
+	struct probed_process *process = process_get(p, s->tgid);
+
+	if (!process)
+		return;
+	process->list_due = true;
+	process->kernel_tgid = s->kernel_tgid;
+	process->life = s->life;
+	process->exec_id = s->exec_id;
+}
+
+/* Once its runtime is probed: what happens to its goroutines while they are listed is told then. */
+static int process_list(struct probing *p, struct probed_process *process)
+{
+	const struct probed_process *has = process->go->everyone ? map_get_ptr(p->processes, EVERYONE) : process;
+	const struct attached *a = attached_find(has, process->go);
+	struct probing_listed l = { .pid = process->pid, .kernel_tgid = process->kernel_tgid, .life = process->life,
+				    .exec_id = process->exec_id, .bias = process->go_bias, .plan = process->go->plan };
+
+	if (!a || !a->links[0])
+		return 0;
+	process->list_due = false;
+	l.since_ns = a->done_ns + p->clock_offset_ns;
+	if (l.since_ns < p->begin_ns)
+		l.since_ns = p->begin_ns;
+	return p->o.list(p->o.arg, &l);
+}
+
+static int lists_look(struct probing *p)
+{
+	uint64_t key, value;
+	int err = 0;
+
+	for (size_t at = 0; !err && !p->go_off && map_next(p->processes, &at, &key, &value);) {
+		struct probed_process *process = (void *)(uintptr_t)value;
+
+		if (process->list_due && process->go)
+			err = process_list(p, process);
+	}
+	return err;
+}
+
 int probing_update(struct probing *p, uint64_t now_ns, uint64_t begin_ns)
 {
 	int err;
@@ -404,6 +447,8 @@ int probing_update(struct probing *p, uint64_t now_ns, uint64_t begin_ns)
 		err = dirty_look(p);
 	if (!err)
 		err = links_take(p);
+	if (!err && begin_ns)
+		err = lists_look(p);
 	if (!err && begin_ns)
 		err = budget_look(p, now_ns, true);
 	return err == -ENOMEM ? err : 0;
@@ -462,6 +507,7 @@ void probing_execed(struct probing *p, uint32_t pid)
 	if (!process)
 		return;
 	process->go = NULL;
+	process->list_due = false;
 	addresses_forget(p, process);
 }
 

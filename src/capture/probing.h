@@ -22,6 +22,15 @@ enum probing_tone {
 	PROBING_AHEAD,	/* likewise, before recording: a caveat if what is loaded later doesn't have it */
 };
 
+/* A Go program that ran before it was attached to. */
+struct probing_listed {
+	uint32_t pid, kernel_tgid, life; /* see wcbpf_goroutine_key */
+	uint64_t exec_id;
+	uint64_t bias;	   /* address - bias: as its file counts */
+	uint64_t since_ns; /* when it was attached to, or recording began, whichever was later */
+	const struct probe_plan *plan;
+};
+
 struct probing_options {
 	const struct probe_set *set;
 	const struct site_fds *fds;
@@ -39,6 +48,8 @@ struct probing_options {
 	int (*point)(void *arg, uint32_t number, const struct probe_point *p);
 	/* A process has a Go runtime that is followed from now on. reasons: names of wait reasons. 0, -ENOMEM. */
 	int (*go)(void *arg, uint32_t pid, const char *const *reasons, size_t n);
+	/* Its goroutines are followed from now on: those that are parked are to be found. 0, -ENOMEM. */
+	int (*list)(void *arg, const struct probing_listed *l);
 	/* Goroutines are followed no more, from now_ns on: those that wait are told of now. */
 	void (*go_off)(void *arg, uint64_t now_ns);
 	/* A line for the diagnostics. */
@@ -60,6 +71,8 @@ void probing_calibrate(struct probing *p);
 void probing_expect(struct probing *p, uint32_t pid, const struct proc_file *file, bool program);
 /* pid has mapped something, or is seen first. */
 void probing_changed(struct probing *p, uint32_t pid);
+/* The process of that thread ran when recording began. */
+void probing_ran(struct probing *p, const struct wcbpf_seed *s);
 /* A process was forked at time_ns: what is attached in its parent alone is attached in it. Can be told twice. */
 void probing_forked(struct probing *p, uint32_t pid, uint32_t parent, uint64_t time_ns);
 /* It has called execve: what it ran before is gone. Comes before its new mappings. */

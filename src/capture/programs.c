@@ -340,6 +340,21 @@ int programs_goroutines_close(struct programs *p, uint32_t tgid, uint64_t before
 	return iterate(p->skel->progs.goroutines_left, bpf_map__fd(p->skel->maps.goroutines), f, arg);
 }
 
+int programs_goroutine_add(struct programs *p, const struct wcbpf_goroutine_key *key, const struct wcbpf_goroutine *g)
+{
+	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.goroutines), key, g, BPF_NOEXIST) ? -errno : 0;
+}
+
+int programs_goroutine_read(const struct programs *p, const struct wcbpf_goroutine_key *key, struct wcbpf_goroutine *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.goroutines), key, ret) ? -errno : 0;
+}
+
+void programs_goroutine_remove(struct programs *p, const struct wcbpf_goroutine_key *key)
+{
+	bpf_map_delete_elem(bpf_map__fd(p->skel->maps.goroutines), key);
+}
+
 /* What comes on it before it is noticed must have room; but there may be hundreds of them, which never come. */
 static uint64_t offline_ring_bytes(uint32_t offline_n, uint64_t most)
 {

@@ -32,6 +32,11 @@ struct skeletons_kernel;
  * which frames of threads that are off the CPU are left out as well. Before the switch-on. -ENOENT: not on this kernel.
  */
 int programs_learn_stacks(struct programs *p, const struct skeletons_kernel *k, struct skeletons **ret);
+/* Adds a goroutine that the programs don't know. -EEXIST: they do. -E2BIG: no room; -errno. */
+int programs_goroutine_add(struct programs *p, const struct wcbpf_goroutine_key *key, const struct wcbpf_goroutine *g);
+/* -ENOENT: they don't know it. */
+int programs_goroutine_read(const struct programs *p, const struct wcbpf_goroutine_key *key, struct wcbpf_goroutine *ret);
+void programs_goroutine_remove(struct programs *p, const struct wcbpf_goroutine_key *key);
 void programs_switch_on(struct programs *p, uint64_t begin_ns);
 /* Takes up the running threads in scope: a struct wcbpf_seed each. Can be repeated. */
 int programs_seed(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg);

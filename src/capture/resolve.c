@@ -182,22 +182,28 @@ static int seed_stack_read(const struct wcbpf_seed *seed, uint8_t **ret, size_t 
 
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 {
-	struct body *b;
+	_cleanup_(freep) uint8_t *stack = NULL;
+	size_t n = 0;
 	int err;
 
 	if (!seed->ustack_id || map_get(r->taken, seed->ustack_id, NULL))
 		return 0;
-	err = map_put(r->taken, seed->ustack_id, 1);
+	err = seed_stack_read(seed, &stack, &n);
+	return err ? err : resolve_take_memory(r, seed, &stack, n);
+}
+
+int resolve_take_memory(struct resolve *r, const struct wcbpf_seed *seed, uint8_t **stack, size_t n)
+{
+	struct body *b;
+	int err = map_put(r->taken, seed->ustack_id, 1);
+
 	if (err)
 		return err;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	err = seed_stack_read(seed, &b->seed_stack, &b->seed_stack_n);
-	if (err) {
-		body_free(b);
-		return err;
-	}
+	b->seed_stack = TAKE_PTR(*stack);
+	b->seed_stack_n = n;
 	b->seed = true;
 	b->wire.head.time_ns = seed->head.time_ns;
 	b->wire.id = seed->ustack_id;

@@ -32,7 +32,6 @@ struct capture {
 	char *notes[CAPTURE_LINES_MAX + 1]; /* likewise: good to know */
 	size_t note_n;
 	size_t caveat_n;
-	bool go_before_told; /* that some goroutines are not seen */
 	struct map *go_functions; /* start_pc and process of goroutines whose function was told */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
@@ -97,10 +96,17 @@ int feed_open(void *arg, const struct wcbpf_head *e);
 void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
 
 /* ---- choke.c: arg is the recording ---- */
+/* What is good to know. */
+void choke_note(struct capture *c, const char *text);
 /* Makes c->probing if choke points were asked for. 0, -errno. */
 int choke_open(struct capture *c);
 /* Attaches what is about to be recorded, as far as it is known. 0, -ENOMEM. */
 int choke_prepare(struct capture *c);
+
+/* ---- before.c ---- */
+struct probing_listed;
+/* As probing has it: takes up the goroutines that are parked. */
+int before_list(void *arg, const struct probing_listed *l);
 
 /* ---- account.c: once the programs are detached ---- */
 /* The model's integrity, and a line for each thing that was lost or left out. */

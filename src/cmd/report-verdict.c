@@ -332,6 +332,18 @@ static bool has_go_before(const struct model *m)
 	return false;
 }
 
+/* Were those that were parked then looked for? The runtime's own always are, and stay so. */
+static bool goroutines_were_listed(const struct model *m)
+{
+	for (size_t i = 1; i < m->wait_n; i++) {
+		const struct model_wait *w = &m->waits[i];
+
+		if (m->threads[w->thread].goid && w->clipped == (CLIPPED_BEFORE | CLIPPED_AFTER) && !w->wake_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Threads of a Go program that hardly wait for anything say little; its goroutines would say more. */
 static void go_hint_print(const struct page *p)
 {
@@ -341,7 +353,7 @@ static void go_hint_print(const struct page *p)
 	if (p->r->states.of_ops)
 		return;
 	if (goroutines_are_followed(m)) {
-		if (has_go_before(m))
+		if (has_go_before(m) && !goroutines_were_listed(m))
 			fputs("Goroutines that were parked before the recording began and stayed so are not seen.\n",
 			      p->f);
 		return;

@@ -124,6 +124,19 @@ int go_runtime_learn(struct planning *p)
 	return 0;
 }
 
+/* Those that are parked when it is attached to. */
+static int list_learn(struct planning *p)
+{
+	const struct probe_object *o = p->file.o;
+	struct objfile_why why = {0};
+	int r = objfile_go_list(o->file, o->go, &p->go_runtime, &p->plan->go_list, &why);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	p->plan->go_list_why = pool_string(p->plan->pool, why.text[0] ? why.text : "its code can't be read");
+	return p->plan->go_list_why ? 0 : -ENOMEM;
+}
+
 static int unfollowed_note(struct planning *p)
 {
 	for (size_t i = 0; i < p->plan->site_n; i++)
@@ -169,7 +182,7 @@ int go_runtime_plan(struct planning *p)
 	if (how != PROBE_GO_WAKES_CHEAPEST)
 		p->plan->layout.wakes_by_status = how == PROBE_GO_WAKES_BY_STATUS;
 	r = chokes_plan(p);
-	if (r >= 0 && reasons_keep(p, &p->go_runtime) < 0)
+	if (r >= 0 && (reasons_keep(p, &p->go_runtime) < 0 || list_learn(p) < 0))
 		r = -ENOMEM;
 	p->plan->follows_go = r == 0;
 	p->plan->layout.unfollowed = r != 0;

@@ -194,6 +194,8 @@ struct probe_plan {
 	struct wcbpf_go_layout layout;
 	const char **go_reasons; /* names of the runtime's wait reasons by number; "" for one that has none */
 	size_t go_reason_n;
+	struct objfile_go_list go_list; /* if follows_go, unless: */
+	const char *go_list_why;	/* why goroutines can't be listed; NULL: they can */
 	struct probe_note *notes;
 	size_t note_n;
 	uint8_t *findings; /* enum probe_finding, one for each definition of the set */

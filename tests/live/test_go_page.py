@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """What the page says of Go programs: whose time it is about, with and without goroutines."""
+import time
+
 from live import check
 from test_go import program
 
@@ -28,9 +30,10 @@ def test_queue(live):
 
 def test_stuck(live):
     """Two goroutines that have what the other wants are the verdict, at the end of the recording and of the program."""
-    p = live.spawn([program(live, 'locks'), 'stuck', '3'])
+    p = live.spawn([program(live, 'locks'), 'stuck', '6'])
+    time.sleep(1)  # both have hung by then: there is nothing but what is parked
     rec = live.attach('-p', str(p.pid), '-d', '1500ms', '--probes', 'go')
-    check('not seen' in page(live, rec)[1] or '2 goroutines hang' in page(live, rec)[1], '%s', page(live, rec)[1])
+    check('2 goroutines hang' in page(live, rec)[1], '%s', page(live, rec)[1])
     rec = live.record([program(live, 'locks'), 'stuck', '1.5'], '--probes', 'go')
     check('2 goroutines hung in locks' in page(live, rec)[1], '%s', page(live, rec)[1])
     rec = live.record([program(live, 'locks'), 'stuck', '3'], '-d', '1500ms', '--probes', 'go')

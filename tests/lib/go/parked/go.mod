@@ -1,0 +1,3 @@
+module example.com/parked
+
+go 1.19
