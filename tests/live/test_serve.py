@@ -80,6 +80,7 @@ def end(live, work, p, before, **kw):
     p.send_signal(signal.SIGINT)
     rec = live.finish(p, before, **kw)
     check(not os.path.exists(live.path('s.sock')), 'the socket is still there')
+    work.terminate()
     check(live.wait(work, 60) == 0, 'the target ended with %d', work.returncode)
     return rec
 
@@ -359,6 +360,7 @@ def test_killed(live):
         folders[-1] = (live.path('kept%d.gz' % i), folders[-1][1])
         rc, out, err = live.run([live.wcbpf, 'report', p.folder])
         check(rc == 2 and not out and 'killed before it wrote one' in err, 'report of nothing: %d %s %s', rc, out, err)
+    work.terminate()
     check(live.wait(work, 60) == 0, 'the target ended with %d', work.returncode)
     naps = naps_of(live, work)
     for path, _ in folders:

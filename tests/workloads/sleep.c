@@ -3,8 +3,10 @@
  * sleep [ROUNDS [US [THREADS]]]
  *
  * main calls g calls f, f sleeps: a known user stack. With THREADS, that many
- * threads do the same at once.
+ * threads do the same at once. After SIGTERM no sleep begins any more.
  */
+#include <signal.h>
+
 #include "lib.h"
 
 void f(unsigned int rounds, unsigned int us);
@@ -12,10 +14,16 @@ void g(unsigned int rounds, unsigned int us);
 
 static unsigned int rounds_each, us_each;
 static atomic_int tids[64];
+static volatile sig_atomic_t enough;
+
+static void enough_set(int sig)
+{
+	enough = sig;
+}
 
 __attribute__((noinline)) void f(unsigned int rounds, unsigned int us)
 {
-	for (unsigned int i = 0; i < rounds; i++) {
+	for (unsigned int i = 0; i < rounds && !enough; i++) {
 		uint64_t start = now_ns();
 
 		usleep(us);
@@ -44,6 +52,7 @@ int main(int argc, char **argv)
 	unsigned int threads = arg_number(argc, argv, 3, 0);
 	pthread_t thread[64];
 
+	signal(SIGTERM, enough_set);
 	truth_begin();
 	rounds_each = arg_number(argc, argv, 1, 3);
 	us_each = arg_number(argc, argv, 2, 500000);
