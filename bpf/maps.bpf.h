@@ -353,7 +353,7 @@ struct {
 /* Goroutines, while they live. Those of a process that has ended, or has another program now, are removed by userspace. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, WCBPF_GOROUTINES_MAX);
 	__type(key, struct wcbpf_goroutine_key);
 	__type(value, struct wcbpf_goroutine);
 } goroutines SEC(".maps");

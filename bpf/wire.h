@@ -629,6 +629,8 @@ struct wcbpf_go_death {
 	__u32 tid, tgid;
 };
 
+#define WCBPF_GOROUTINES_MAX 131072 /* a program that has a hundred thousand that wait is none that hangs: servers do */
+
 /* Of the map of goroutines, that userspace adds those to which were parked when it came. */
 struct wcbpf_goroutine_key {
 	__u32 tgid; /* kernel-wide */

@@ -473,6 +473,7 @@ int capture_stop(struct capture *c)
 		if (!probing_go_is_off(c->probing) &&
 		    programs_goroutines_close(c->programs, 0, 0, end, WCBPF_GO_OPEN_AT_END, close_take, c))
 			capture_line_add(c, "goroutines that waited at the end are missing (map iterator failed)");
+		before_end(c);
 		probing_end(c->probing, end);
 	}
 	programs_detach(c->programs);
@@ -514,6 +515,7 @@ struct capture *capture_free(struct capture *c)
 	if (c->timer_fd >= 0)
 		close(c->timer_fd);
 	tables_free(c->tables); /* its thread writes to wake_fd */
+	before_free(c);
 	probing_free(c->probing); /* likewise */
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);

@@ -182,6 +182,11 @@ void choke_note(struct capture *c, const char *text)
 	on_tell(c, PROBING_NOTE, text);
 }
 
+void choke_caveat(struct capture *c, const char *text)
+{
+	on_tell(c, PROBING_CAVEAT, text);
+}
+
 static int on_go(void *arg, uint32_t pid, const char *const *reasons, size_t n)
 {
 	struct capture *c = arg;

@@ -147,6 +147,8 @@ int resolve_take(struct resolve *r, const struct wcbpf_stack *s);
 int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed);
 /* Likewise where what is in memory from the stack pointer on was read by the caller; taken over, NULL then. 0, -ENOMEM. */
 int resolve_take_memory(struct resolve *r, const struct wcbpf_seed *seed, uint8_t **stack, size_t n);
+/* Was a stack of that id taken? */
+bool resolve_has(const struct resolve *r, uint64_t id);
 /*
  * Before an interval or a sample goes on: if its user stack's addresses meant something else when it was taken, at
  * time_ns, than when the stack was first seen, it gets another id. All mapping records up to then must have come. 0,

@@ -410,18 +410,24 @@ static int process_list(struct probing *p, struct probed_process *process)
 	const struct attached *a = attached_find(has, process->go);
 	struct probing_listed l = { .pid = process->pid, .kernel_tgid = process->kernel_tgid, .life = process->life,
 				    .exec_id = process->exec_id, .bias = process->go_bias, .plan = process->go->plan };
+	uint64_t text_end;
+	int err;
 
 	if (!a || !a->links[0])
 		return 0;
-	process->list_due = false;
+	objfile_go_text(process->go->go, &l.text, &text_end);
+	l.text_n = text_end - l.text;
 	l.since_ns = a->done_ns + p->clock_offset_ns;
 	if (l.since_ns < p->begin_ns)
 		l.since_ns = p->begin_ns;
-	return p->o.list(p->o.arg, &l);
+	err = p->o.list(p->o.arg, &l);
+	process->list_due = err == -EAGAIN;
+	return err;
 }
 
 static int lists_look(struct probing *p)
 {
+	static const uint64_t one = 1;
 	uint64_t key, value;
 	int err = 0;
 
@@ -431,7 +437,9 @@ static int lists_look(struct probing *p)
 		if (process->list_due && process->go)
 			err = process_list(p, process);
 	}
-	return err;
+	if (err != -EAGAIN)
+		return err;
+	return write(p->o.wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN ? -errno : 0;
 }
 
 int probing_update(struct probing *p, uint64_t now_ns, uint64_t begin_ns)

@@ -27,6 +27,7 @@ struct probing_listed {
 	uint32_t pid, kernel_tgid, life; /* see wcbpf_goroutine_key */
 	uint64_t exec_id;
 	uint64_t bias;	   /* address - bias: as its file counts */
+	uint64_t text, text_n; /* Go's code, as its file counts */
 	uint64_t since_ns; /* when it was attached to, or recording began, whichever was later */
 	const struct probe_plan *plan;
 };
@@ -48,7 +49,8 @@ struct probing_options {
 	int (*point)(void *arg, uint32_t number, const struct probe_point *p);
 	/* A process has a Go runtime that is followed from now on. reasons: names of wait reasons. 0, -ENOMEM. */
 	int (*go)(void *arg, uint32_t pid, const char *const *reasons, size_t n);
-	/* Its goroutines are followed from now on: those that are parked are to be found. 0, -ENOMEM. */
+	/* Its goroutines are followed from now on: those that are parked are to be found. 0, -ENOMEM, -EAGAIN: there
+	 * is more to do, as soon as the rings have been read. */
 	int (*list)(void *arg, const struct probing_listed *l);
 	/* Goroutines are followed no more, from now_ns on: those that wait are told of now. */
 	void (*go_off)(void *arg, uint64_t now_ns);

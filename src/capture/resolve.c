@@ -192,6 +192,11 @@ int resolve_take_seed(struct resolve *r, const struct wcbpf_seed *seed)
 	return err ? err : resolve_take_memory(r, seed, &stack, n);
 }
 
+bool resolve_has(const struct resolve *r, uint64_t id)
+{
+	return map_get(r->taken, id, NULL);
+}
+
 int resolve_take_memory(struct resolve *r, const struct wcbpf_seed *seed, uint8_t **stack, size_t n)
 {
 	struct body *b;

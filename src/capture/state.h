@@ -32,6 +32,8 @@ struct capture {
 	char *notes[CAPTURE_LINES_MAX + 1]; /* likewise: good to know */
 	size_t note_n;
 	size_t caveat_n;
+	struct before *before; /* goroutines that are being listed; NULL: none */
+	size_t listed_n; /* of all processes */
 	struct map *go_functions; /* start_pc and process of goroutines whose function was told */
 	struct owners *owners;
 	struct map *closed; /* tids whose last interval was cut by the recording's end */
@@ -98,6 +100,8 @@ void feed_process_over(struct capture *c, uint32_t pid, uint64_t time_ns);
 /* ---- choke.c: arg is the recording ---- */
 /* What is good to know. */
 void choke_note(struct capture *c, const char *text);
+/* What is missing. */
+void choke_caveat(struct capture *c, const char *text);
 /* Makes c->probing if choke points were asked for. 0, -errno. */
 int choke_open(struct capture *c);
 /* Attaches what is about to be recorded, as far as it is known. 0, -ENOMEM. */
@@ -107,6 +111,9 @@ int choke_prepare(struct capture *c);
 struct probing_listed;
 /* As probing has it: takes up the goroutines that are parked. */
 int before_list(void *arg, const struct probing_listed *l);
+/* The recording has ended: what was not looked at by now is told. */
+void before_end(struct capture *c);
+void before_free(struct capture *c);
 
 /* ---- account.c: once the programs are detached ---- */
 /* The model's integrity, and a line for each thing that was lost or left out. */

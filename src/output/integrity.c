@@ -63,6 +63,7 @@ static const struct counter counters[] = {
 	COUNTER(lost_goroutines, OTHER, "goroutine(s) could not be followed: table full"),
 	COUNTER(detached_probes, OTHER, "probe(s) detached for what they cost (--max-overhead): later calls are missing"),
 	COUNTER(lost_waker_stacks, OTHER, "stack(s) of wakers lost"),
+	COUNTER(unlisted_goroutines, OTHER, "goroutine(s) that were parked before the attach left out"),
 };
 
 enum { COUNTER_N = sizeof(counters) / sizeof(counters[0]) };

@@ -150,7 +150,8 @@ static void missing_find(struct replay *r)
 	if (m->stack_n <= 1)
 		r->facts.missing |= REPLAY_NO_STACKS;
 	if (x->dropped_events || x->lost_ring_full || x->lost_unprocessed || x->lost_lifecycle || x->lost_map_full ||
-	    x->lost_recursion || x->lost_clock_back || x->lost_ops || x->lost_go_events || x->lost_goroutines)
+	    x->lost_recursion || x->lost_clock_back || x->lost_ops || x->lost_go_events || x->lost_goroutines ||
+	    x->unlisted_goroutines)
 		r->facts.missing |= REPLAY_EVENTS_LOST;
 }
 

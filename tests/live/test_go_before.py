@@ -50,6 +50,43 @@ def test_found(live):
     are_found(live, program(live, 'parked'))
 
 
+def many(live, n, *options, **kw):
+    p = live.spawn([program(live, 'parked'), 'many', str(n)])
+    live.until('all are parked', lambda: 'parked many=' in live.text(p), 60)
+    rec = live.attach('-p', str(p.pid), '-d', '2s', '--probes', 'go', *options, timeout=90, **kw)
+    integrity = rec.summary['capture_integrity']
+    check(integrity['lost_go_events'] == integrity['lost_goroutines'] == 0, 'lost: %s', integrity)
+    told = [re.search(r': (\d+) goroutines were parked before', x) for x in rec.summary['choke_points']['notes']]
+    told = [int(x.group(1)) for x in told if x]
+    check(len(told) == 1, 'told: %s', rec.summary['choke_points']['notes'])
+    caveats = [c for c in rec.summary['choke_points'].get('caveats', []) if "it can't be told since when" in c]
+    left = integrity['unlisted_goroutines']
+    check(bool(caveats) == (left > 0), '%d left out, told: %s', left, caveats)
+    return rec, told[0], left, caveats
+
+
+def test_many(live):
+    """More than are read at once."""
+    n = 20000
+    rec, told, left, _ = many(live, n)
+    found = {w.goid: w for w in rec.waits if w.goid and w.clipped & 1 and w.ustack and w.kind == 'chan_receive'}
+    # of those that are woken some are in the instant of the attach, and are known from then on
+    check(n - n // 100 <= told <= n + 10, '%d of %d found', told, n)
+    check(len(found) >= told - 10 and left < 100, '%d told of, %d in the dump, %d left out', told, len(found), left)
+    for w in list(found.values())[::400]:
+        frames = rec.stacks[w.ustack].frames
+        check('main.onReceive' in frames and frames[-1] == 'runtime.goexit', '%s', frames)
+
+
+def test_more_than_there_is_room_for(live):
+    """Room is left for those that come, and what there was none for is told."""
+    n, room = 110000, 98304
+    _, told, left, caveats = many(live, n, '--event-cap', '20000', lossy=True)
+    check(told <= room and told > room - 1000, '%d told of', told)
+    check(n - room - n // 100 <= left <= n - room + 1000, '%d left out', left)
+    check('of %d more goroutines' % left in caveats[0] and 'no room for them' in caveats[0], '%s', caveats)
+
+
 def found_by(version):
     def test(live):
         are_found(live, newer_program(live, 'parked', version))

@@ -59,31 +59,47 @@ static const struct go_list_target *target(void)
 	static struct go_list_target t;
 
 	t = (struct go_list_target){ .pid = (uint32_t)getpid(), .bias = 0x1000, .layout = &layout, .where = &where,
-				     .io_reason = 2, .stacks = true };
+				     .io_reason = 2, .coroutine_reason = -1, .stacks = true };
 	return &t;
 }
 
 static struct go_parked seen[G_N];
 static size_t seen_n;
 
-static int see(void *arg, struct go_parked *p)
+static struct go_list *list(void)
 {
-	(void)arg;
-	cr_assert_lt(seen_n, G_N);
-	cr_expect_eq(p->stack_n, (STACK_WORDS - 4) * 8);
-	cr_expect_eq(memcmp(p->stack, (void *)(uintptr_t)p->sp, p->stack_n), 0);
-	seen[seen_n++] = *p;
-	return 0;
+	struct objfile_why why = { "" };
+	struct go_list *l = NULL;
+
+	cr_assert_eq(go_list_new(target(), &l, &why), 0, "%s", why.text);
+	return l;
+}
+
+static void next(struct go_list *l)
+{
+	struct go_parked *v;
+
+	cr_assert_eq(go_list_next(l, &v, &seen_n), 0);
+	cr_assert_leq(seen_n, G_N);
+	for (size_t i = 0; i < seen_n; i++) {
+		cr_expect_eq(v[i].stack_n, (STACK_WORDS - 4) * 8);
+		cr_expect_eq(memcmp(v[i].stack, (void *)(uintptr_t)v[i].sp, v[i].stack_n), 0);
+		seen[i] = v[i];
+	}
 }
 
 Test(go_list, those_that_are_parked)
 {
-	struct objfile_why why = { "" };
-	size_t moved = 9;
+	enum go_now now[GO_LIST_BATCH];
+	struct go_list *l;
+	struct go_parked *v;
+	size_t n;
 
 	make();
-	cr_assert_eq(go_list_each(target(), see, NULL, &moved, &why), 0, "%s", why.text);
-	cr_expect_eq(moved, 0);
+	l = list();
+	cr_expect_eq(go_list_left_n(l), G_N);
+	next(l);
+	cr_expect_eq(go_list_left_n(l), 0);
 	cr_assert_eq(seen_n, 3);
 	cr_expect_eq(seen[0].goid, 100);
 	cr_expect_eq(seen[1].goid, 103);
@@ -95,25 +111,131 @@ Test(go_list, those_that_are_parked)
 	cr_expect_eq(seen[1].reason, 9);
 	cr_expect_eq(seen[1].resource, 0);
 	cr_expect_eq(seen[2].resource, (uintptr_t)&desc[4]);
-	cr_expect_eq(go_list_now(target(), &seen[0]), GO_NOW_PARKED);
+	go_list_now(l, now);
+	cr_expect(now[0] == GO_NOW_PARKED && now[1] == GO_NOW_PARKED && now[2] == GO_NOW_PARKED);
 	put(g[0], 144, 1);
-	cr_expect_eq(go_list_now(target(), &seen[0]), GO_NOW_ELSE);
-	put(g[0], 144, 6);
-	cr_expect_eq(go_list_now(target(), &seen[0]), GO_NOW_GONE);
+	put(g[3], 144, 6);
+	put(g[5], 152, 777); /* another's by now */
+	go_list_now(l, now);
+	cr_expect(now[0] == GO_NOW_ELSE && now[1] == GO_NOW_GONE && now[2] == GO_NOW_GONE);
 	put(g[0], 144, 4);
-	put(g[0], 152, 777); /* another's by now */
-	cr_expect_eq(go_list_now(target(), &seen[0]), GO_NOW_GONE);
+	put(g[0], 48, (uintptr_t)m); /* as one that has the world stopped: it runs */
+	go_list_now(l, now);
+	cr_expect_eq(now[0], GO_NOW_ELSE);
+	cr_expect_eq(go_list_next(l, &v, &n), -ENODATA);
+	go_list_free(l);
+}
+
+Test(go_list, again)
+{
+	struct go_list *l;
+	struct go_parked *v;
+	size_t n;
+
+	make();
+	l = list();
+	next(l);
+	cr_expect_not(go_list_is_again(l));
+	cr_assert_eq(go_list_again(l, &seen[1]), 0);
+	cr_expect_eq(go_list_left_n(l), 1);
+	next(l);
+	cr_expect(go_list_is_again(l));
+	cr_assert_eq(seen_n, 1);
+	cr_expect_eq(seen[0].goid, 103);
+	cr_expect_eq(go_list_next(l, &v, &n), -ENODATA);
+	go_list_free(l);
+}
+
+/* What runs though its status is that of one that waits, and what is switched to without a word. */
+Test(go_list, not_parked)
+{
+	struct go_list_target t;
+	struct objfile_why why = { "" };
+	struct go_list *l = NULL;
+
+	make();
+	put(g[0], 48, (uintptr_t)m);
+	put(g[3], 176, 33);
+	t = *target();
+	t.coroutine_reason = 33;
+	cr_assert_eq(go_list_new(&t, &l, &why), 0);
+	next(l);
+	cr_assert_eq(seen_n, 1);
+	cr_expect_eq(seen[0].goid, 105);
+	cr_expect_eq(go_list_coroutine_n(l), 1);
+	go_list_free(l);
+}
+
+#define MANY_N 700
+
+/* More than a batch, among them some whose memory or stack can't be read. */
+Test(go_list, batches)
+{
+	static uint64_t *many[MANY_N];
+	size_t parked_n = 0, no_stack_n = 0, round_n = 0;
+	struct go_list *l;
+	struct go_parked *v;
+	size_t n;
+	int err;
+
+	make();
+	for (size_t i = 0; i < MANY_N; i++)
+		many[i] = (uint64_t *)g[i % 50 == 49 ? 5 : i % 2 ? 3 : 0];
+	slice[0] = (uintptr_t)many;
+	slice[1] = slice[2] = MANY_N;
+	l = list();
+	many[300] = NULL; /* too late to be noticed */
+	put(g[3], 0, 0x10000);
+	put(g[3], 8, 0x20000);
+	put(g[3], 56, 0x18000);
+	while (!(err = go_list_next(l, &v, &n))) {
+		round_n++;
+		for (size_t i = 0; i < n; i++) {
+			parked_n++;
+			no_stack_n += !v[i].stack;
+			cr_expect_eq(v[i].stack != NULL, v[i].goid != 103);
+			if (v[i].stack)
+				cr_expect_eq(memcmp(v[i].stack, (void *)(uintptr_t)v[i].sp, v[i].stack_n), 0);
+			cr_expect_eq(v[i].resource, v[i].goid == 105 ? (uintptr_t)&desc[4] : 0);
+		}
+	}
+	cr_expect_eq(err, -ENODATA);
+	cr_expect_eq(round_n, 3);
+	cr_expect_eq(parked_n, MANY_N);
+	cr_expect_eq(no_stack_n, MANY_N / 2 - MANY_N / 50);
+	go_list_free(l);
+}
+
+Test(go_list, memory_that_is_gone)
+{
+	static uint64_t *many[4];
+	struct go_list *l;
+
+	make();
+	for (size_t i = 0; i < 4; i++)
+		many[i] = (uint64_t *)g[0];
+	slice[0] = (uintptr_t)many;
+	slice[1] = slice[2] = 4;
+	l = list();
+	go_list_again(l, &(struct go_parked){ .g = 0x10000 });
+	go_list_again(l, &(struct go_parked){ .g = (uintptr_t)g[3] });
+	go_list_again(l, &(struct go_parked){ .g = UINT64_MAX - 4096 });
+	next(l);
+	cr_expect_eq(seen_n, 4);
+	next(l);
+	cr_assert_eq(seen_n, 1);
+	cr_expect_eq(seen[0].goid, 103);
+	go_list_free(l);
 }
 
 static void refused(int err)
 {
 	struct objfile_why why = { "" };
-	size_t moved;
+	struct go_list *l = NULL;
 
-	seen_n = 0;
-	cr_expect_eq(go_list_each(target(), see, NULL, &moved, &why), err);
+	cr_expect_eq(go_list_new(target(), &l, &why), err);
 	cr_expect(err != -ENOTSUP || strstr(why.text, "list of goroutines"), "%s", why.text);
-	cr_expect_eq(seen_n, 0);
+	cr_expect_null(l);
 	make();
 }
 

@@ -78,7 +78,36 @@ func pair() (net.Conn, net.Conn) {
 	return one, other
 }
 
+// many has n goroutines wait, and one of a hundred woken and parked again every millisecond, until it is killed.
+func many(n int) {
+	channels := make([]chan int, n)
+	for i := range channels {
+		channels[i] = make(chan int)
+		begun.Add(1)
+		go func(c chan int) {
+			begun.Done()
+			for {
+				onReceive(c)
+			}
+		}(channels[i])
+	}
+	begun.Wait()
+	time.Sleep(200 * time.Millisecond)
+	say(fmt.Sprintf("parked many=%d", n))
+	for i := 0; ; i += 100 {
+		channels[i%n] <- 1
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func main() {
+	if os.Args[1] == "many" {
+		n, err := strconv.Atoi(os.Args[2])
+		if err != nil {
+			panic(err)
+		}
+		many(n)
+	}
 	ms, err := strconv.Atoi(os.Args[1])
 	if err != nil {
 		panic(err)
