@@ -19,7 +19,8 @@ struct search {
 	struct steps steps;
 	Dwarf_Die type; /* of what was found */
 	unsigned int level; /* how many more to go down */
-	bool is_bits;
+	struct bits bits;
+	bool refused;
 };
 
 static bool search_in(struct search *s, Dwarf_Die *structure);
@@ -61,12 +62,71 @@ static bool search_inside(struct search *s, Dwarf_Die *member, uint64_t off)
 	return found;
 }
 
+/*
+ * Where the lowest bit is, from the structure's beginning. Before DWARF 5 bits are counted from the highest one of the
+ * number that has them, whose bytes and size are said; that can be negative, where it reaches over the next.
+ */
+static bool bits_begin(Dwarf_Die *member, Dwarf_Die *type, uint64_t n, uint64_t off, int64_t *ret)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword from;
+	uint64_t bytes, bits;
+
+	if (die_number(member, DW_AT_data_bit_offset, &bits)) {
+		*ret = (int64_t)bits;
+		return bits < INT32_MAX;
+	}
+	if (!dwarf_attr_integrate(member, DW_AT_bit_offset, &attr) || dwarf_formsdata(&attr, &from))
+		return false;
+	if (!die_number(member, DW_AT_byte_size, &bytes) && !type_size(type, &bytes))
+		return false;
+	if (bytes > 16 || off > INT32_MAX || from > 128 || from < -128)
+		return false;
+	*ret = (int64_t)(off * 8 + bytes * 8) - from - (int64_t)n;
+	return *ret >= 0;
+}
+
+/* As a part of the smallest number that has them all, at a multiple of its size if it can be: that crosses no page. */
+static bool bits_place(int64_t begin, uint64_t n, uint64_t *ret_off, struct bits *ret)
+{
+	for (uint64_t bytes = 1; bytes <= 8; bytes *= 2) {
+		uint64_t off = (uint64_t)begin / 8 / bytes * bytes, at = (uint64_t)begin - off * 8;
+
+		if (at + n > bytes * 8)
+			continue;
+		*ret_off = off;
+		*ret = (struct bits){ .n = (uint8_t)n, .at = (uint8_t)at, .bytes = (uint8_t)bytes };
+		return true;
+	}
+	if (begin % 8 + (int64_t)n > 64)
+		return false;
+	*ret_off = (uint64_t)begin / 8;
+	*ret = (struct bits){ .n = (uint8_t)n, .at = (uint8_t)(begin % 8), .bytes = 8 };
+	return true;
+}
+
+/* The member that is meant. */
+static bool take(struct search *s, Dwarf_Die *member, uint64_t off)
+{
+	uint64_t n;
+	int64_t begin;
+
+	if (!type_of(member, &s->type))
+		return false;
+	s->bits = (struct bits){ 0 };
+	s->refused = false;
+	if (die_number(member, DW_AT_bit_size, &n))
+		s->refused = !n || n > 64 || !bits_begin(member, &s->type, n, off, &begin) ||
+			     !bits_place(begin, n, &off, &s->bits);
+	return step(s, off, false);
+}
+
 static bool look_at(void *arg, Dwarf_Die *child)
 {
 	struct search *s = arg;
 	int tag = dwarf_tag(child);
 	const char *name;
-	uint64_t off, bits;
+	uint64_t off;
 
 	/* Of what has variants (Rust's enum) all members are looked at. */
 	if (tag == DW_TAG_variant_part || tag == DW_TAG_variant)
@@ -77,8 +137,7 @@ static bool look_at(void *arg, Dwarf_Die *child)
 	if (!s->level) {
 		if (!name || strcmp(name, s->name) || die_flag(child, DW_AT_external))
 			return false;
-		s->is_bits = die_number(child, DW_AT_bit_size, &bits);
-		return type_of(child, &s->type) && step(s, off, false);
+		return take(s, child, off);
 	}
 	return is_transparent(child, tag) && search_inside(s, child, off);
 }
@@ -97,9 +156,10 @@ int member_find(struct objfile_types *t, Dwarf_Die *type, const char *name, stru
 		s.steps.n = 0;
 		if (!search_in(&s, type))
 			continue;
-		if (s.is_bits)
+		if (s.refused)
 			return -ENOTSUP;
 		*ret = s.steps;
+		ret->bits = s.bits;
 		*ret_type = s.type;
 		return 0;
 	}

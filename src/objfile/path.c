@@ -172,7 +172,7 @@ static int walk_member(struct objfile_types *t, const char *name, struct cursor 
 		return why(ret_why, -ENOENT, "%s is only declared in this file: its fields aren't known", text);
 	err = find_member(t, &peeled, name, &steps, type);
 	if (err == -ENOTSUP)
-		return why(ret_why, err, "%s is a bit field", name);
+		return why(ret_why, err, "%s is a bit field that is in no number of up to 8 bytes", name);
 	if (err)
 		return why(ret_why, err, "%s has no field %s", text, name);
 	for (size_t i = 0; !err && i < steps.n; i++) {
@@ -180,6 +180,7 @@ static int walk_member(struct objfile_types *t, const char *name, struct cursor 
 		if (!err && steps.v[i].follow)
 			err = cursor_follow(c, ret_why);
 	}
+	c->bits = steps.bits;
 	return err;
 }
 

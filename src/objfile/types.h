@@ -124,10 +124,17 @@ enum location location_at(Dwarf_Die *variable, Dwarf_Die *function, uint64_t vad
 
 /* ---- value.c: steps from a place to a value in it ---- */
 
+/* Of a number: a bit field. */
+struct bits {
+	uint8_t n;     /* 0: it is no bit field */
+	uint8_t at;    /* 0 the lowest */
+	uint8_t bytes; /* of the number that they are part of */
+};
 struct cursor {
 	struct wcbpf_fetch fetch; /* if memory: what leads to the structure, value at last */
 	const struct place *place; /* NULL: in memory by now */
 	uint64_t off;		   /* in the place's value */
+	struct bits bits;	   /* of what is here */
 	uint32_t needs;
 };
 int cursor_begin(const struct place *place, struct cursor *ret, struct objfile_why *ret_why);
@@ -184,6 +191,7 @@ struct steps {
 		bool follow; /* what is there is a pointer, to be followed */
 	} v[STEPS_MAX];
 	size_t n;
+	struct bits bits; /* of the last: at its offset */
 };
-/* -ENOENT, -ENOTSUP: it is a bit field. type is a peeled structure. */
+/* -ENOENT, -ENOTSUP: it is a bit field that can't be read as one number. type is a peeled structure. */
 int member_find(struct objfile_types *t, Dwarf_Die *type, const char *name, struct steps *ret, Dwarf_Die *ret_type);

@@ -140,10 +140,42 @@ int cursor_refer(struct cursor *c, Dwarf_Die *type, struct objfile_why *ret_why)
 	return cursor_follow(c, ret_why);
 }
 
+/* Bits of a register are had wherever in it they are. */
+static int take_bits(struct cursor *c, struct objfile_why *ret_why)
+{
+	if (c->place && c->place->sort == PLACE_CONST)
+		return why(ret_why, -ENOTSUP, "it has been optimized away");
+	for (size_t i = 0; c->place && i < c->place->n; i++) {
+		const struct piece *p = &c->place->v[i];
+
+		if (c->off < p->off || c->off - p->off + c->bits.bytes > p->size || p->size > 8 || p->lost)
+			continue;
+		c->bits.at += (uint8_t)((c->off - p->off) * 8);
+		c->bits.bytes = 8;
+		c->off = p->off;
+		break;
+	}
+	return take(c, c->bits.bytes, ret_why);
+}
+
+static int number_of_bits(struct cursor *c, bool is_signed, struct objfile_why *ret_why)
+{
+	int err = take_bits(c, ret_why);
+
+	c->fetch.type = is_signed ? WCBPF_VALUE_INT : WCBPF_VALUE_UINT;
+	c->fetch.bytes = c->bits.bytes;
+	c->fetch.bit_n = c->bits.n;
+	c->fetch.bit_at = c->bits.at;
+	return err;
+}
+
 int cursor_number(struct cursor *c, uint32_t bytes, bool is_signed, struct objfile_why *ret_why)
 {
-	int err = take(c, bytes, ret_why);
+	int err;
 
+	if (c->bits.n)
+		return number_of_bits(c, is_signed, ret_why);
+	err = take(c, bytes, ret_why);
 	if (!err && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
 		err = why(ret_why, -ENOTSUP, "it is a number of %u bytes", bytes);
 	c->fetch.type = is_signed ? WCBPF_VALUE_INT : WCBPF_VALUE_UINT;

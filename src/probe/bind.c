@@ -40,6 +40,8 @@ static int fetch_deref(struct wcbpf_fetch *f, int32_t offset, struct objfile_why
 {
 	int r = 0;
 
+	if (f->bit_n)
+		return refuse(why, "it is a bit field, and no address");
 	if (f->memory && f->type == WCBPF_VALUE_BYTES) {
 		/* An array is where it is: there is no pointer to follow. */
 		f->last += offset;
@@ -110,6 +112,8 @@ static int type_set(const struct binding *b, const struct expr *e, struct wcbpf_
 {
 	bool at_address = e->step_n && e->steps[e->step_n - 1].kind == EXPR_DEREF;
 
+	if (f->bit_n && e->type != EXPR_UNTYPED && ((e->type != EXPR_UINT && e->type != EXPR_INT) || e->bit_n))
+		return refuse(why, "it is a bit field: a number of %u bits", f->bit_n);
 	switch (e->type) {
 	case EXPR_UNTYPED:
 		return 0;
@@ -119,6 +123,8 @@ static int type_set(const struct binding *b, const struct expr *e, struct wcbpf_
 		    !f->memory)
 			return refuse(why, "it is no number");
 		f->type = e->type == EXPR_UINT ? WCBPF_VALUE_UINT : WCBPF_VALUE_INT;
+		if (f->bit_n)
+			return 0; /* it has its size; its sign can be said */
 		f->bytes = e->type_bytes;
 		f->bit_n = e->bit_n;
 		f->bit_at = e->bit_at;

@@ -118,6 +118,25 @@ def test_bits(live):
           ['error' if s.split()[2] == '1' else 'ok' for s in re.findall(r'^handled (.*)', rec.out, re.M)], 'outcomes')
 
 
+def test_bits_by_name(live):
+    """The same by the names of the fields."""
+    rec = probed(live, live.work('bits 300'), '-e',
+                 'program:handled ident="{p->version} {p->kind} {$arg1->urgent} {p->length} {p->wide} {p->tail}" '
+                 'outcome="error if p->urgent == 1, ok" client={p->kind:s8}', '-e',
+                 'program:narrow ident="{b->low} {b->high} {b->middle}"')
+    for name in ('handled', 'narrow'):
+        said = re.findall(r'^%s (.*)' % name, rec.out, re.M)
+        ops = sorted(named(rec, name), key=lambda o: o.start)
+        said = [' '.join(x.split()[:6]) for x in said]
+        check([o.ident for o in ops] == said, '%s: %s, not %s', name, [o.ident for o in ops][:3], said[:3])
+        check(len(set(said)) > 250, 'values of %s are all the same', name)
+    handled = sorted(named(rec, 'handled'), key=lambda o: o.start)
+    kinds = [int(s.split()[1]) for s in re.findall(r'^handled (.*)', rec.out, re.M)]
+    check([o.client for o in handled] == [str(k - 32 if k > 15 else k) for k in kinds], 'with a sign')
+    check([o.outcome for o in handled] ==
+          ['error' if s.split()[2] == '1' else 'ok' for s in re.findall(r'^handled (.*)', rec.out, re.M)], 'outcomes')
+
+
 # -- frames that are left otherwise: C38, C39, C42
 
 def short_lived(ops, most_ms):

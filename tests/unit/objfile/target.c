@@ -263,8 +263,10 @@ static const char *show_bytes(const struct target *t, uint64_t at, size_t n)
 static const char *show_number(const struct wcbpf_fetch *f, uint64_t value)
 {
 	static char text[32];
-	unsigned int unused = 64 - 8u * f->bytes;
+	unsigned int unused = 64 - (f->bit_n ? f->bit_n : 8u * f->bytes);
 
+	if (f->bit_n)
+		value >>= f->bit_at;
 	if (f->type == WCBPF_VALUE_INT)
 		snprintf(text, sizeof(text), "%ld", (int64_t)(value << unused) >> unused);
 	else

@@ -77,7 +77,8 @@ static const struct value_case c_cases[] = {
 	{ "texts", "b->u_int", "99" },
 	{ "texts", "b->table[2]", "-9" },
 	{ "texts", "b->table[3]", "!only 3 elements" },
-	{ "texts", "b->bit", "!bit field" },
+	{ "texts", "b->bit", "3" },
+	{ "texts", "b->bit.x", "!has no fields" },
 	{ "texts", "b->d", "!floating point" },
 	{ "texts", "b->in", "!structure" },
 	{ "texts", "b->none", "!no field none" },
@@ -116,6 +117,86 @@ Test(values, c_older_debug_information)
 {
 	CHECK(build_compile("values", "-gdwarf-4 -O1 -fcf-protection -no-pie -fno-omit-frame-pointer", c_source), c_cases,
 	      NULL);
+}
+
+/* Bits in all places: across bytes, in structures without a name, in bases, with a sign, in registers, packed. */
+static const char bits_source[] =
+	"#include <stdint.h>\n"
+	"enum level { LOW, MIDDLE, HIGH };\n"
+	"struct in { uint64_t : 5; uint64_t far : 9; int64_t near : 4; };\n"
+	"struct bits { char first; unsigned a : 3, b : 7; int c : 5, d : 30; _Bool yes : 1, no : 1; enum level level : 2;\n"
+	"  uint64_t wide : 40, top : 24; uint8_t small : 2, rest : 6; union { struct { uint16_t : 9, deep : 7; }; int all; };\n"
+	"  struct in in; struct bits *next; };\n"
+	"struct __attribute__((packed)) tight { uint8_t x : 3; uint32_t y : 32; uint64_t z : 60; uint8_t w : 1; };\n"
+	"struct word { uint32_t lo : 12, mid : 12, hi : 8; uint32_t second : 20; int32_t third : 12; };\n"
+	"volatile int sink;\n"
+	"#define KEEP __attribute__((noipa))\n"
+	"KEEP int pointed(struct bits *s, struct tight *t) { sink = s->b + t->w; return 1; }\n"
+	"KEEP int handed(struct word w, int after) { sink = w.mid + after; return 2; }\n"
+	"int main(void)\n"
+	"{\n"
+	"  struct bits n = { .c = 15, .d = -1, .next = 0 };\n"
+	"  struct bits s = { 'x', 5, 99, -7, -500000000, 1, 0, HIGH, 0xabcdef0123, 0x876543, 2, 61, .deep = 77,\n"
+	"    .in = { 300, -8 }, .next = &n };\n"
+	"  struct tight t = { 6, 0xdeadbeef, 0x123456789abcdef, 1 };\n"
+	"  pointed(&s, &t);\n"
+	"  handed((struct word){ 0xabc, 0xdef, 0x81, 0x98765, -1234 }, 5);\n"
+	"  return 0;\n"
+	"}\n";
+
+static const struct value_case bits_cases[] = {
+	{ "pointed", "s->first", "120" },
+	{ "pointed", "s->a", "5" },
+	{ "pointed", "s->b", "99" },
+	{ "pointed", "s->c", "-7" },
+	{ "pointed", "s->d", "-500000000" },
+	{ "pointed", "s->yes", "1" },
+	{ "pointed", "s->no", "0" },
+	{ "pointed", "s->level", "2" },
+	{ "pointed", "$arg1->wide", "737894400291" },
+	{ "pointed", "s->top", "8873283" },
+	{ "pointed", "s->small", "2" },
+	{ "pointed", "s->rest", "61" },
+	{ "pointed", "s->deep", "77" },
+	{ "pointed", "s->in.far", "300" },
+	{ "pointed", "s->in.near", "-8" },
+	{ "pointed", "s->next->c", "15" },
+	{ "pointed", "s->next->d", "-1" },
+	{ "pointed", "s->next->a", "0" },
+	{ "pointed", "t->x", "6" },
+	{ "pointed", "t->y", "3735928559" },
+	{ "pointed", "t->z", "81985529216486895" },
+	{ "pointed", "t->w", "1" },
+	{ "handed", "w.lo", "2748" },
+	{ "handed", "w.mid", "3567" },
+	{ "handed", "w.hi", "129" },
+	{ "handed", "w.second", "624485" },
+	{ "handed", "w.third", "-1234" },
+	{ "handed", "after", "5" },
+};
+
+static void check_bits(const char *options)
+{
+	CHECK(build_compile("values", options, bits_source), bits_cases, NULL);
+}
+
+Test(values, bits_dwarf_5)
+{
+	check_bits("-gdwarf-5 -O2");
+	check_bits("-gdwarf-5 -O0");
+}
+
+/* Strictly: what came later isn't used, and bits are counted from the highest. */
+Test(values, bits_dwarf_4)
+{
+	check_bits("-gdwarf-4 -O2");
+	check_bits("-gdwarf-4 -gstrict-dwarf -O0");
+}
+
+Test(values, bits_dwarf_3)
+{
+	check_bits("-gdwarf-3 -gstrict-dwarf -O1");
+	check_bits("-gdwarf-3 -gstrict-dwarf -O0");
 }
 
 /* What the optimizer makes of a static function keeps names but not places. */
