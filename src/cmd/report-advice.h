@@ -13,5 +13,8 @@ struct report_advice;
 struct report_advice *report_advice_new(const struct report *r);
 void report_advice_free(struct report_advice *a);
 DEFINE_CLEANUP(struct report_advice *, report_advice_free)
-/* False of what has no name, of what everybody calls, of all that a program does, and of a second name for the same time. */
-bool report_is_advice(const struct report_advice *a, const struct replay_class *c);
+/*
+ * False of what has no name, of what everybody calls, of what a thread begins with, of all that there is, and of a
+ * second name for the same time. class: index.
+ */
+bool report_is_advice(const struct report_advice *a, uint32_t class);

@@ -122,7 +122,7 @@ static int candidates_make(const struct report *r, struct candidates *x)
 		const struct replay_class *c = replay_class(r->replay, order[i]);
 		bool function = c->kind == REPLAY_CLASS_FUNCTION;
 
-		if ((function && functions == FUNCTIONS_MAX) || !report_is_advice(advice, c))
+		if ((function && functions == FUNCTIONS_MAX) || !report_is_advice(advice, order[i]))
 			continue;
 		functions += function;
 		x->list[x->n++] = (struct report_hint){ .class = order[i], .what = REPLAY_TIME };

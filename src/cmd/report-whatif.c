@@ -139,7 +139,7 @@ static bool *unsaid_make(const struct report *r, size_t *ret_n)
 		const struct replay_class *c = replay_class(r->replay, r->savings[i].class);
 
 		unsaid[i] = c->kind == REPLAY_CLASS_FUNCTION && rank_ns(&r->savings[i]) >= report_worth_ns(r) / 5 &&
-			    !report_is_advice(advice, c);
+			    !report_is_advice(advice, r->savings[i].class);
 		*ret_n += unsaid[i];
 	}
 	return unsaid;
