@@ -7,38 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-/* json-c's json_bool is only a name for int; util/json.h has a function of that name. */
-#define json_bool json_c_bool
-#include <json-c/json.h>
-#undef json_bool
 
 #include "cmd/report.h"
 #include "cmd/wording.h"
 #include "util/cleanup.h"
 #include "util/files.h"
+#include "util/jsonc.h"
 
 enum { SUMMARY_BYTES_MAX = 64 << 20, NUMBERS_COLUMNS = 31, FRAME_COLUMNS_MAX = 40 };
-
-static void object_put(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
-static struct json_object *member(struct json_object *o, const char *key, enum json_type type)
-{
-	struct json_object *v;
-
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) &&
-	       json_object_is_type(v, type) ? v : NULL;
-}
-
-static uint64_t number(struct json_object *o, const char *key)
-{
-	struct json_object *v = member(o, key, json_type_int);
-	int64_t n = v ? json_object_get_int64(v) : 0;
-
-	return n > 0 ? (uint64_t)n : 0;
-}
 
 static const char *string_at(struct json_object *array, size_t i)
 {
@@ -74,26 +50,26 @@ static void stack_print(FILE *f, struct json_object *stack, unsigned columns)
 /* Of mode wall: time of all kinds, which its rows end with ([on-cpu], [runnable], .. or a wait's). */
 static bool is_wall(struct json_object *summary)
 {
-	struct json_object *mode = member(summary, "mode", json_type_string);
+	const char *mode = jsonc_text(summary, "mode");
 
-	return mode && strcmp(json_object_get_string(mode), "wall") == 0;
+	return mode && strcmp(mode, "wall") == 0;
 }
 
 static void rows_print(FILE *f, struct json_object *summary, struct json_object *rows, unsigned columns,
 		       size_t row_n_max)
 {
-	uint64_t total_us = number(summary, "total_us"), row_n = number(summary, "row_count");
+	uint64_t total_us = jsonc_uint(summary, "total_us"), row_n = jsonc_uint(summary, "row_count");
 	size_t n = json_object_array_length(rows), shown = n < row_n_max ? n : row_n_max;
 
 	fprintf(f, "\n     total      %%     count   %s  thread, innermost %sfunction first\n",
 		is_wall(summary) ? "Wall time by stack" : "Blocked time by stack", is_wall(summary) ? "state or " : "");
 	for (size_t i = 0; i < shown; i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
-		struct json_object *stack = member(row, "stack", json_type_array);
-		uint64_t us = number(row, "value_us");
+		struct json_object *stack = jsonc_member(row, "stack", json_type_array);
+		uint64_t us = jsonc_uint(row, "value_us");
 
 		fprintf(f, "%10s %5.1f%% %9s   ", wording_duration(us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000).text,
-			total_us ? 100.0 * (double)us / (double)total_us : 0, wording_count(number(row, "count")).text);
+			total_us ? 100.0 * (double)us / (double)total_us : 0, wording_count(jsonc_uint(row, "count")).text);
 		if (stack)
 			stack_print(f, stack, columns - NUMBERS_COLUMNS);
 		fputc('\n', f);
@@ -119,31 +95,32 @@ static int summary_parse(const char *folder, struct json_object **ret)
 
 int report_summary_print(const char *folder, FILE *f, unsigned columns, size_t row_n_max)
 {
-	_cleanup_(object_put) struct json_object *summary = NULL;
-	struct json_object *rows, *message;
+	_cleanup_(jsonc_putp) struct json_object *summary = NULL;
+	struct json_object *rows;
+	const char *message;
 	uint64_t total_us;
 	int r = summary_parse(folder, &summary);
 
 	if (r == -ENOMEM)
 		return r;
-	rows = member(summary, "rows", json_type_array);
+	rows = jsonc_member(summary, "rows", json_type_array);
 	if (r < 0 || !rows || !json_object_array_length(rows))
 		return 0;
-	total_us = number(summary, "total_us");
+	total_us = jsonc_uint(summary, "total_us");
 	fprintf(f, "wcbpf  the summary of ");
 	report_name_print(f, folder, 60);
 	fprintf(f, ", for want of a dump   %s   %s\n",
-		wording_duration(number(member(summary, "window", json_type_object), "duration_ns")).text,
-		wording_counted(number(summary, "thread_count"), "thread", NULL).text);
-	message = member(summary, "caveat_message", json_type_string);
+		wording_duration(jsonc_uint(jsonc_member(summary, "window", json_type_object), "duration_ns")).text,
+		wording_counted(jsonc_uint(summary, "thread_count"), "thread", NULL).text);
+	message = jsonc_text(summary, "caveat_message");
 	if (message) {
 		fputs("capture PARTIAL   ", f);
-		report_name_print(f, json_object_get_string(message), 0);
+		report_name_print(f, message, 0);
 		fputc('\n', f);
 	}
 	fprintf(f, "%s: %s in %s\n", is_wall(summary) ? "all threads, on the CPU or off" : "blocked",
 		wording_duration(total_us > UINT64_MAX / 1000 ? UINT64_MAX : total_us * 1000).text,
-		wording_counted(number(summary, "row_count"), "stack", NULL).text);
+		wording_counted(jsonc_uint(summary, "row_count"), "stack", NULL).text);
 	rows_print(f, summary, rows, columns, row_n_max);
 	return 1;
 }

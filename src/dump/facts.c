@@ -18,18 +18,13 @@
 
 enum { SUMMARY_BYTES_MAX = 256 << 20 };
 
-static void object_put(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 static int text_take(struct json_object *o, const char *key, char **text)
 {
-	struct json_object *v;
+	const char *s = jsonc_text(o, key);
 
-	if (*text || !json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_string))
+	if (*text || !s)
 		return 0;
-	*text = strdup(json_object_get_string(v));
+	*text = strdup(s);
 	return *text ? 0 : -ENOMEM;
 }
 
@@ -62,13 +57,13 @@ static void argument_put(FILE *f, const char *s)
 
 static int command_take(struct json_object *o, char **command)
 {
-	struct json_object *v;
+	struct json_object *v = jsonc_member(o, "command", json_type_array);
 	size_t size;
 	FILE *f;
 
-	if (*command || !json_object_object_get_ex(o, "command", &v))
+	if (*command)
 		return 0;
-	if (!json_object_is_type(v, json_type_array))
+	if (!v)
 		return text_take(o, "command", command);
 	if (!json_object_array_length(v))
 		return 0;
@@ -86,48 +81,22 @@ static int command_take(struct json_object *o, char **command)
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/* The count of an object, or of one in it; 0: none. */
-static uint64_t count_of(struct json_object *o, const char *key)
-{
-	struct json_object *v = o;
-
-	if (key && !json_object_object_get_ex(o, key, &v))
-		return 0;
-	if (!json_object_object_get_ex(v, "count", &v) || !json_object_is_type(v, json_type_int))
-		return 0;
-	return json_object_get_int64(v) > 0 ? json_object_get_uint64(v) : 0;
-}
-
 static void stacks_take(struct json_object *o, struct dump_facts *x)
 {
-	struct json_object *v;
+	struct json_object *v = jsonc_member(jsonc_member(o, "stacks", json_type_object), "user", json_type_object);
 
-	if (x->user_stack_n || !json_object_object_get_ex(o, "stacks", &v) || !json_object_object_get_ex(v, "user", &v))
+	if (x->user_stack_n || !v)
 		return;
-	x->user_stack_n = count_of(v, NULL);
-	x->complete_user_stack_n = count_of(v, "complete");
+	x->user_stack_n = jsonc_uint(v, "count");
+	x->complete_user_stack_n = jsonc_uint(jsonc_member(v, "complete", json_type_object), "count");
 }
 
-static struct json_object *typed(struct json_object *o, const char *key, enum json_type type)
-{
-	struct json_object *v;
-
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) &&
-	       json_object_is_type(v, type) ? v : NULL;
-}
-
-static uint64_t number_of(struct json_object *o, const char *key)
-{
-	struct json_object *v = typed(o, key, json_type_int);
-
-	return v && json_object_get_int64(v) > 0 ? json_object_get_uint64(v) : 0;
-}
-
+/* Malloc'd; "" if there is none. */
 static char *text_of(struct json_object *o, const char *key)
 {
-	struct json_object *v = typed(o, key, json_type_string);
+	const char *s = jsonc_text(o, key);
 
-	return strdup(v ? json_object_get_string(v) : "");
+	return strdup(s ? s : "");
 }
 
 static void points_free(struct dump_point *points, size_t n)
@@ -141,11 +110,11 @@ static void points_free(struct dump_point *points, size_t n)
 
 static int point_take(struct json_object *o, const char *detached_key, struct dump_point *ret)
 {
-	struct json_object *detached = typed(o, detached_key, json_type_int);
-	uint64_t entry_n = number_of(o, "entries"), exit_n = number_of(o, "exits"), other_n = number_of(o, "by_others");
+	struct json_object *detached = jsonc_member(o, detached_key, json_type_int);
+	uint64_t entry_n = jsonc_uint(o, "entries"), exit_n = jsonc_uint(o, "exits"), other_n = jsonc_uint(o, "by_others");
 
 	*ret = (struct dump_point){
-		.name = text_of(o, "name"), .file = text_of(o, "file"), .cost_ns = number_of(o, "cost_ns"),
+		.name = text_of(o, "name"), .file = text_of(o, "file"), .cost_ns = jsonc_uint(o, "cost_ns"),
 		.detached = detached, .detached_ns = detached ? json_object_get_int64(detached) : 0,
 	};
 	/* What is claimed may be beyond all counting. */
@@ -223,17 +192,17 @@ static int caveats_take(struct json_object *array, struct dump_facts *x)
 /* The summary knows all of them, and what they cost; a dump's header those that are missing from then on. */
 static int choke_points_take(struct json_object *o, struct dump_facts *x)
 {
-	struct json_object *all = typed(o, "choke_points", json_type_object), *max = typed(all, "overhead_max", json_type_double);
-	struct json_object *points = typed(all, "points", json_type_array);
-	struct json_object *detached = typed(o, "detached_probes", json_type_array);
+	struct json_object *all = jsonc_member(o, "choke_points", json_type_object), *max = jsonc_member(all, "overhead_max", json_type_double);
+	struct json_object *points = jsonc_member(all, "points", json_type_array);
+	struct json_object *detached = jsonc_member(o, "detached_probes", json_type_array);
 
 	if (points) {
 		x->points_are_priced = true;
-		x->hit_ns = number_of(all, "hit_ns");
-		x->stepped_hit_ns = number_of(all, "single_stepped_hit_ns");
-		x->value_ns = number_of(all, "value_ns");
+		x->hit_ns = jsonc_uint(all, "hit_ns");
+		x->stepped_hit_ns = jsonc_uint(all, "single_stepped_hit_ns");
+		x->value_ns = jsonc_uint(all, "value_ns");
 		x->overhead_max = max ? json_object_get_double(max) : 0;
-		if (caveats_take(typed(all, "caveats", json_type_array), x) < 0)
+		if (caveats_take(jsonc_member(all, "caveats", json_type_array), x) < 0)
 			return -ENOMEM;
 		return points_take(points, "detached_ns", x);
 	}
@@ -243,19 +212,18 @@ static int choke_points_take(struct json_object *o, struct dump_facts *x)
 
 int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 {
-	struct json_object *v;
+	struct json_object *status = jsonc_member(o, "exit_status", json_type_int);
+	uint64_t tracer_cpu_ns = jsonc_uint(jsonc_member(o, "tracer", json_type_object), "cpu_ns");
 
-	if (!x->has_exit_status && json_object_object_get_ex(o, "exit_status", &v) &&
-	    json_object_is_type(v, json_type_int)) {
+	if (!x->has_exit_status && status) {
 		x->has_exit_status = true;
-		x->exit_status = json_object_get_int(v);
+		x->exit_status = json_object_get_int(status);
 	}
 	stacks_take(o, x);
 	if (choke_points_take(o, x) < 0)
 		return -ENOMEM;
-	if (json_object_object_get_ex(o, "tracer", &v) && json_object_object_get_ex(v, "cpu_ns", &v) &&
-	    json_object_is_type(v, json_type_int) && json_object_get_int64(v) > 0)
-		x->tracer_cpu_ns = json_object_get_uint64(v);
+	if (tracer_cpu_ns)
+		x->tracer_cpu_ns = tracer_cpu_ns;
 	if (text_take(o, "version", &x->version) < 0 || text_take(o, "host", &x->host) < 0 ||
 	    text_take(o, "kernel", &x->kernel) < 0 || text_take(o, "clock", &x->clock) < 0 ||
 	    text_take(o, "target", &x->target) < 0 || text_take(o, "options", &x->options) < 0 ||
@@ -266,7 +234,7 @@ int dump_facts_from_object(struct dump_facts *x, struct json_object *o)
 
 int dump_facts_from_summary(const char *path, struct dump_facts *facts)
 {
-	_cleanup_(object_put) struct json_object *o = NULL;
+	_cleanup_(jsonc_putp) struct json_object *o = NULL;
 	_cleanup_(freep) char *text = NULL;
 	int r = files_read(AT_FDCWD, path, SUMMARY_BYTES_MAX, &text, NULL);
 

@@ -2,7 +2,7 @@
 #pragma once
 /* The facts of an object that uses the summary's keys. Private to dump/. */
 #include "dump/dump.h"
-#include "dump/jsonc.h"
+#include "util/jsonc.h"
 
 /* Fills what is still unknown. 0, -ENOMEM. */
 int dump_facts_from_object(struct dump_facts *x, struct json_object *o);

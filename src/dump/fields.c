@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "dump/jsonc.h"
+#include "util/jsonc.h"
 #include "util/vec.h"
 
 enum field_type { WORD, U64, U32, I64, I32, ARRAY };

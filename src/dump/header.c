@@ -10,11 +10,6 @@
 #include "dump/reader.h"
 #include "util/cleanup.h"
 
-static void object_put(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 static void tokener_free(struct json_tokener **t)
 {
 	if (*t)
@@ -186,7 +181,7 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 static int header_parse(struct reader *r, const char *line, size_t n, struct json_object **ret)
 {
 	_cleanup_(tokener_free) struct json_tokener *tok = json_tokener_new();
-	_cleanup_(object_put) struct json_object *o = NULL;
+	_cleanup_(jsonc_putp) struct json_object *o = NULL;
 	enum json_tokener_error e;
 	int64_t version;
 
@@ -219,7 +214,7 @@ static int header_parse(struct reader *r, const char *line, size_t n, struct jso
 int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *ret_epoch_unix_ns,
 			int64_t *ret_dumped_unix_ns)
 {
-	_cleanup_(object_put) struct json_object *o = NULL;
+	_cleanup_(jsonc_putp) struct json_object *o = NULL;
 	int e = header_parse(r, line, n, &o);
 
 	if (e < 0)
@@ -233,7 +228,7 @@ int reader_header_times(struct reader *r, const char *line, size_t n, int64_t *r
 
 int reader_header(struct reader *r, const char *line, size_t n, struct dump_facts *facts)
 {
-	_cleanup_(object_put) struct json_object *o = NULL;
+	_cleanup_(jsonc_putp) struct json_object *o = NULL;
 	struct json_object *wcbpf;
 	int64_t dumped, count, total_ns;
 	uint64_t dropped, lost;

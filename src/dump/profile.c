@@ -16,8 +16,8 @@
 #include <zlib.h>
 
 #include "dump/dump.h"
-#include "dump/jsonc.h"
 #include "util/cleanup.h"
+#include "util/jsonc.h"
 #include "util/map.h"
 #include "util/vec.h"
 

@@ -17,9 +17,9 @@
 #include <zlib.h>
 
 #include "dump/dump.h"
-#include "dump/jsonc.h"
 #include "dump/lines.h"
 #include "util/cleanup.h"
+#include "util/jsonc.h"
 #include "util/vec.h"
 
 enum { READ_BYTES = 1 << 20, VALUES_BYTES_MAX = 1 << 30, DEPTH_MAX = 64 };

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "dump/jsonc.h"
 #include "fixture.h"
 #include "tests/bench/generate.h"
 #include "util/files.h"
+#include "util/jsonc.h"
 
 enum style {
 	STYLE_SLOW,  /* as it is, with a key in front that only json-c takes */
