@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause)
 """The help of each subcommand and its man page know the same options, each subcommand has a page, and each page fits
-a terminal of 80 columns.
+a terminal of 80 columns. The page of report knows each key of JSON that its source names.
 
   manpages.py ROOT WCBPF
 """
@@ -81,6 +81,33 @@ def check(root, wcbpf):
     return problems
 
 
+# A key as the source writes one: json_kv_uint_nz(j, "goid", ..), json_key(j, "waiter").
+KEY = re.compile(r'\bjson_(?:kv_\w+|key)\(\w+, "(\w+)"')
+
+
+def unknown_keys(source, page):
+    return sorted(set(KEY.findall(source)) - set(re.findall(r'[a-z0-9_]+', man_plain(page))))
+
+
+def check_keys(root):
+    source, folder = '', os.path.join(root, 'src', 'cmd')
+    for name in sorted(os.listdir(folder)):
+        if re.match(r'report.*\.c$', name):
+            with open(os.path.join(folder, name), encoding='utf-8') as f:
+                source += f.read()
+    with open(os.path.join(root, 'man', 'wcbpf-report.1'), encoding='utf-8') as f:
+        found = unknown_keys(source, f.read())
+    problems = ['wcbpf-report.1 does not tell of the key ' + k for k in found]
+    return problems + ([] if len(set(KEY.findall(source))) > 200 else ['hardly a key found in %s' % folder])
+
+
+def self_test_keys():
+    source = 'json_kv_uint_nz(j, "goid", g);\n\tjson_key(j, "own_ns");\n\tjson_kv_bool(j, key, true);\n'
+    page = '\\fBgoid\\fR, of\n.BR own_ns .\n'
+    wrong = [] if unknown_keys(source, page) == [] else ['good: %s' % unknown_keys(source, page)]
+    return wrong + ([] if unknown_keys(source, page.replace('own_ns', 'own_nsx')) == ['own_ns'] else ['not found: own_ns'])
+
+
 def format_faults(source):
     """What groff, as man(1) runs it on 80 columns, warns of; and lines that are longer."""
     r = subprocess.run(['groff', '-t', '-man', '-Tutf8', '-ww', '-rLL=78n', '-P-cbou'], input=source,
@@ -137,6 +164,8 @@ def main():
         tap.result('help and man pages', check(root, wcbpf))
     else:
         tap.skip('help and man pages', wcbpf + ' is not built')
+    tap.result('self-test: a key of JSON that the page lacks is found', self_test_keys())
+    tap.result('keys of JSON and the page of report', check_keys(root))
     if shutil.which('groff'):
         tap.result('self-test: a page that does not fit is found', self_test_format())
         tap.result('man pages fit 80 columns', check_format(root))

@@ -225,6 +225,33 @@ def check_same_numbers(wcbpf, dump):
     return problems
 
 
+# Objects whose keys are words of the recording's: counters of losses (wcbpf-output.5), outcomes, ways to end.
+KEYED_BY_DATA = {'losses', 'outcomes', 'user_stack_endings', 'kernel_stack_endings'}
+
+
+def json_keys(value):
+    if isinstance(value, list):
+        return {k for v in value for k in json_keys(v)}
+    if not isinstance(value, dict):
+        return set()
+    return set(value) | {k for name, v in value.items() if name not in KEYED_BY_DATA for k in json_keys(v)}
+
+
+def check_json_keys(wcbpf):
+    """Each key of each report's JSON is a word of the manual page."""
+    keys, documents = set(), 0
+    for name in sorted(n for n in os.listdir(HERE) if n.endswith('.golden')):
+        args = parse(os.path.join(HERE, name))['args']
+        if args[0] == 'report' and not {'--events', '--json', '-h'} & set(args):
+            out = run(wcbpf, args + ['--json']).stdout.decode('utf-8')
+            documents += bool(out.startswith('{'))
+            keys |= json_keys(json.loads(out)) if out.startswith('{') else set()
+    with open(os.path.join(HERE, '..', '..', 'man', 'wcbpf-report.1'), encoding='utf-8') as f:
+        words = set(re.findall(r'[a-z0-9_]+', re.sub(r'\\f.', ' ', f.read())))
+    problems = ['man/wcbpf-report.1 does not tell of ' + k for k in sorted(keys - words)]
+    return problems + ([] if documents > 20 and len(keys) > 200 else ['%d documents, %d keys' % (documents, len(keys))])
+
+
 def check_json_verbs(wcbpf):
     """diff, explain and whatif: the numbers of diff.golden, explain.golden and path_whatif.golden."""
     problems = []
@@ -391,6 +418,7 @@ def main():
     tests.append(('json of each section', lambda: check_json_sections(wcbpf)))
     for dump in ('app.ndjson', 'path.ndjson', 'calls.ndjson', 'stuck.ndjson', 'engine.ndjson', 'sampled.ndjson'):
         tests.append(('text and json of ' + dump, lambda d=dump: check_same_numbers(wcbpf, d)))
+    tests.append(('json and the manual page', lambda: check_json_keys(wcbpf)))
     tests.append(('json of the other verbs', lambda: check_json_verbs(wcbpf)))
     for dump in ('calls.ndjson', 'sampled.ndjson'):
         tests.append(('layouts of ' + dump, lambda d=dump: check_layouts(wcbpf, d)))
