@@ -54,8 +54,8 @@ static void capture_print(const struct page *p)
 		fprintf(p->f, ": %s dropped", wording_counted(dump_dropped_events(p->r->m), "event", NULL).text);
 	}
 	if (i->out_of_scope)
-		fprintf(p->f, "\n  %-11s %s left out by --only", "",
-			wording_counted(i->out_of_scope, "interval", NULL).text);
+		fprintf(p->f, "\n  %-11s %s left out %s", "",
+			wording_counted(i->out_of_scope, "interval", NULL).text, report_left_out_word(p->r));
 	if (i->inferred_switches)
 		fprintf(p->f,
 			"\n  %-11s %s by the kernel's account of the run time, not by a tracepoint", "",

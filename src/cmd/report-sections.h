@@ -65,6 +65,10 @@ void report_head_print(const struct page *p);
 void report_filter_print(const struct page *p);
 /* The verdict on a file of which little is left, or nothing. False: it is another, nothing was printed. */
 bool report_missing_print(const struct page *p);
+/* Why intervals were left out, as far as the options tell: "by --only". */
+const char *report_left_out_word(const struct report *r);
+/* In place of the verdict, where recording was never on. False: nothing printed, it was. */
+bool report_off_print(const struct page *p);
 /* Of a file that is damaged one line, which names it; its members in JSON. */
 void report_damage_print(const struct page *p);
 void report_damage_json(const struct report *r, struct json *j);

@@ -368,7 +368,7 @@ static void go_hint_print(const struct page *p)
 static void sentences_print(const struct page *p, const void *arg)
 {
 	(void)arg;
-	if (report_missing_print(p))
+	if (report_missing_print(p) || report_off_print(p))
 		return;
 	if (!p->r->states.total_ns)
 		fputs(report_is_filtered(p->r) ? "Nothing was recorded of what was asked for.\n" : "Nothing was recorded.\n", p->f);

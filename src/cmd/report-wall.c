@@ -52,8 +52,8 @@ static void state_print(const struct page *p, enum analyze_where w)
 		fprintf(p->f, ", of it %s in intervals that were lost", page_time(s->lost_ns).text);
 	/* Some of that was ready to run, which is another line. */
 	if (w == WHERE_UNKNOWN && s->left_out_ns && !p->r->profile)
-		fprintf(p->f, ", of it %s left out by --only",
-			s->left_out_ns < s->ns[w] ? page_time(s->left_out_ns).text : "all");
+		fprintf(p->f, ", of it %s left out %s",
+			s->left_out_ns < s->ns[w] ? page_time(s->left_out_ns).text : "all", report_left_out_word(p->r));
 	fputc('\n', p->f);
 }
 

@@ -158,7 +158,7 @@ struct model_thread {
 	uint32_t op;	  /* its OP_INTERNAL, 0: none */
 	int64_t begin_ns, end_ns;
 	uint64_t oncpu_ns, runnable_ns, blocked_ns, lost_ns; /* sum = end_ns - begin_ns when has_totals */
-	uint64_t left_out_ns; /* of runnable_ns and blocked_ns: in intervals that --only left out */
+	uint64_t left_out_ns; /* of runnable_ns and blocked_ns: in intervals that --only left out, or while recording was off */
 	uint32_t interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
 	uint32_t sample_n;
 	uint32_t cpu_allowed_n; /* CPUs that it might run on, at its end or the recording's; 0: unknown */
