@@ -497,7 +497,7 @@ static int finish(struct assemble *a, uint64_t end_ns, bool over)
 	int64_t end = assemble_relative(a, end_ns);
 
 	a->m->end_ns = end;
-	if ((over ? assemble_ops_finish(a, end_ns) : assemble_ops_name(a)) < 0 || assemble_go_finish(a) < 0 ||
+	if ((over ? assemble_ops_finish(a, end_ns) : assemble_ops_show(a, end_ns)) < 0 || assemble_go_finish(a) < 0 ||
 	    threads_finish(a, end) < 0 || assemble_links_finish(a) < 0 || processes_finish(a) < 0 || rows_finish(a) < 0)
 		return -ENOMEM;
 	assemble_samples_finish(a);

@@ -233,7 +233,8 @@ int assemble_settle(struct assemble *a);
 int assemble_flush(struct assemble *a, uint64_t now_ns);
 void assemble_flush_drop(struct assemble *a);
 /*
- * Makes the model what a dump of this moment shows: as assemble_finish(), but what is open stays open and is no wait.
+ * Makes the model what a dump of this moment shows: as assemble_finish(), but ops that are open stay open. Waits of choke
+ * points that are not over are cut there.
  * Nothing can be added afterwards. 0, -ENOMEM.
  */
 int assemble_snapshot(struct assemble *a, uint64_t now_ns);

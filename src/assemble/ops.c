@@ -645,17 +645,32 @@ int assemble_ops_finish(struct assemble *a, uint64_t end_ns)
 	return strands_each(a, strand_finish, end_ns);
 }
 
-static int strand_name(struct assemble *a, struct strand *s, uint64_t ns)
+/* The ops stay open; the waits are told as far as they go, those further in first. */
+static int strand_show(struct assemble *a, struct strand *s, uint64_t now_ns)
 {
-	(void)ns;
-	for (size_t i = 0; s && i < s->call_n; i++) {
-		if (s->calls[i].kind == CALL_OP && class_finish(a, s->calls[i].op, s->calls[i].point) < 0)
-			return -ENOMEM;
+	struct call_end end = { .how = END_OPEN, .time_ns = now_ns };
+	size_t n = s ? s->call_n : 0;
+
+	for (size_t i = n; i--;) {
+		struct call *c = &s->calls[i];
+		int err = 0;
+
+		s->call_n = i; /* what lies around it is what it is in */
+		if (c->kind == CALL_OP)
+			err = class_finish(a, c->op, c->point);
+		else if (c->kind == CALL_WAIT && c->begin_ns < now_ns)
+			err = assemble_held_close(a, s, c, &end);
+		if (c->kind == CALL_WAIT && c->begin_ns < now_ns)
+			c->held = NULL;
+		if (err < 0)
+			return err;
 	}
+	if (s)
+		s->call_n = n;
 	return 0;
 }
 
-int assemble_ops_name(struct assemble *a)
+int assemble_ops_show(struct assemble *a, uint64_t now_ns)
 {
-	return strands_each(a, strand_name, 0);
+	return strands_each(a, strand_show, now_ns);
 }

@@ -23,7 +23,7 @@ int assemble_call_close(struct assemble *a, struct strand *s, struct call *c, co
 
 /* The ops that BEGINs of that process began are over with it. */
 void assemble_begun_end(struct assemble *a, uint32_t process, uint64_t time_ns);
-/* Names what is open, and leaves it so. 0, -ENOMEM. */
-int assemble_ops_name(struct assemble *a);
+/* Names ops that are open, and leaves them so; waits that are open are told up to now_ns. 0, -ENOMEM. */
+int assemble_ops_show(struct assemble *a, uint64_t now_ns);
 /* Ends what is open in the dump's sense at the recording's end: waits are cut, ops stay open. 0, -ENOMEM. */
 int assemble_ops_finish(struct assemble *a, uint64_t end_ns);

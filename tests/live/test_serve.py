@@ -196,6 +196,40 @@ def test_hung(live):
     check(lasts[first] > 0, 'no wait at the end')
 
 
+def test_hung_at_a_choke_point(live):
+    """Likewise in functions that are probed: the wait is the choke point's, in each dump cut there, merged there once."""
+    before = tracer_programs()
+    sock, profile = live.path('hung.sock'), live.path('hung.profile')
+    with open(profile, 'w') as f:
+        f.write('about = mutexes\nfile = libc | libpthread\nlanguage = native\n[lock mutex]\nsymbol = pthread_mutex_lock\n'
+                'args = mutex ptr\nresource = mutex:{mutex}\nwait_kind = mutex\n')
+    p = live.record_start(live.work('locked abba'), '--probes', profile, '--listen', 'unix:' + sock)
+    live.until('it listens', lambda: os.path.exists(sock))
+    line = live.until('a line of the workload', lambda: [x for x in live.text(p).splitlines() if x.startswith('locked')])
+    threads = {int(x.split('=')[1]) for x in line[0].split()[1:]}
+    time.sleep(0.5)
+    dumps = [dump(live, Unix(sock), 'kept', flush=False), dump(live, Unix(sock), 'flushed'), dump(live, Unix(sock), 'later')]
+    p.send_signal(signal.SIGINT)
+    live.finish(p, before, rc=None)
+    dumps.append(Dump(live, open(os.path.join(p.folder, 'wcprof.ndjson'), 'rb').read(), 'last'))
+    starts = set()
+    for d in dumps:
+        strings = d.header['strings']
+        over = d.header['dumped_unix_nano'] - d.header['epoch_unix_nano']
+        mine = [w for w in d.waits if w['tid'] in threads and w['d'] - w['s'] > 100 * MS]
+        check({w['tid'] for w in mine} == threads and len(mine) == 2, 'waits of %s: %s', threads, mine)
+        for w in mine if d is not dumps[-1] else []:  # the last is of when the program was killed
+            check(w.get('clipped') == 2 and w['rs'] == 'lock' and strings[w.get('i', 0)].startswith('mutex:0x') and w['d'] == over,
+                  'it is not the choke point\'s, cut at the dump, %d: %s', over, w)
+        starts.add(tuple(sorted((w['tid'], w['s'], strings[w['i']]) for w in mine)))
+    check(len(starts) == 1, 'the dumps have other waits: %s', starts)
+    files = [live.path(n) for n in ('kept', 'flushed', 'later')]
+    rc, out, err = live.run([live.wcbpf, 'report', '--events', *files, p.folder])
+    both = [json.loads(x) for x in out.splitlines() if '"event":"wait"' in x.replace(' ', '')]
+    hung = [w for w in both if w.get('tid') in threads and 'mutex:0x' in json.dumps(w)]
+    check(rc == 0 and len(hung) == 2, '%d waits merged: %s %s', len(hung), both[:4], err)
+
+
 def test_start_off(live):
     """Before it was first on: 503; then a recording from then on."""
     before = tracer_programs()

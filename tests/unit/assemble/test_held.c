@@ -76,6 +76,39 @@ Test(held, one_wait_from_entry_to_exit)
 	cr_expect_eq(rig.m->ops[w->op].outcome, OUTCOME_EXECUTED);
 }
 
+/* While recording goes on: those that are not over, as far as they go. */
+Test(held, open_in_a_snapshot)
+{
+	const struct model_wait *called = NULL, *locked = NULL;
+
+	ENTER(&rig, MS(1), EXEC, FRAME(101, 64), "u7");
+	ENTER(&rig, MS(2), CALL, FRAME(100, 64), "sa");
+	ENTER(&rig, MS(3), WAIT, FRAME(100, 128), "u7", "u1");
+	ENTER(&rig, MS(3), LOCK, FRAME(102, 64), "u2"); /* nobody has it */
+	ENTER(&rig, MS(4), LOCK, FRAME(103, 64), "u3");
+	BLOCK(100, MS(4), 0, MS(20), 1, .flags = WCBPF_IV_OPEN_AT_END);
+	BLOCK(103, MS(5), 0, MS(20), 1, .flags = WCBPF_IV_OPEN_AT_END);
+	ENTER(&rig, MS(21), WAIT, FRAME(104, 64), "u7", "u1"); /* after the moment that it shows */
+	cr_assert_eq(assemble_snapshot(rig.a, MS(20)), 0);
+	cr_assert_eq(rig.m->wait_n, 3);
+	for (size_t i = 1; i < rig.m->wait_n; i++)
+		*(rig.m->threads[rig.m->waits[i].thread].tid == 100 ? &called : &locked) = &rig.m->waits[i];
+	cr_assert(called && locked);
+	cr_expect_eq(called->start_ns, 3000000);
+	cr_expect_eq(called->end_ns, 20000000);
+	cr_expect_eq(called->blocked_ns, 16000000);
+	cr_expect_eq(called->clipped, CLIPPED_AFTER);
+	cr_expect_eq(called->target, op_of_class(&rig, "exec", 1));
+	cr_expect_eq(called->op, op_of_class(&rig, "call", 1));
+	cr_expect_eq(row_of(called)->reason, REASON_SINGLEFLIGHT);
+	cr_expect(rig.m->ops[called->op].open && rig.m->ops[called->target].open);
+	cr_expect_eq(locked->start_ns, 5000000);
+	cr_expect_eq(locked->end_ns, 20000000);
+	cr_expect_eq(locked->clipped, CLIPPED_AFTER);
+	cr_expect_eq(row_of(locked)->reason, REASON_LOCK);
+	cr_expect_str_eq(rig_str(&rig, locked->ident_id), "lock:3");
+}
+
 Test(held, a_wait_that_never_left_the_cpu)
 {
 	const struct model_wait *w;
