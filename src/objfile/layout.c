@@ -106,11 +106,29 @@ static int flatten_array(struct flatten *f, Dwarf_Die *type)
 	return err;
 }
 
+/* However packed: a number in each of the words that they are in. */
+static int flatten_bits(struct flatten *f, Dwarf_Die *type, int64_t begin, uint64_t n)
+{
+	uint64_t size, at, end;
+
+	if (begin < 0 || !n || n > 128 || !type_size(type, &size) || size > 16)
+		return -ENOTSUP;
+	at = f->base + (uint64_t)begin / 8;
+	end = f->base + ((uint64_t)begin + n - 1) / 8;
+	layout_add(f->layout, at, 1, LEAF_INTEGER);
+	for (at = (at / 8 + 1) * 8; at <= end; at += 8)
+		layout_add(f->layout, at, 1, LEAF_INTEGER);
+	if (size > f->layout->align)
+		f->layout->align = (uint32_t)size;
+	return 0;
+}
+
 static bool flatten_member(void *arg, Dwarf_Die *child)
 {
 	struct flatten *f = arg;
 	Dwarf_Die type;
-	uint64_t off;
+	uint64_t off, n;
+	int64_t begin;
 
 	switch (dwarf_tag(child)) {
 	case DW_TAG_member:
@@ -132,6 +150,8 @@ static bool flatten_member(void *arg, Dwarf_Die *child)
 	}
 	if (!member_offset(child, &off) || !type_of(child, &type))
 		f->err = -ENOTSUP;
+	else if (member_bits(child, &type, &begin, &n))
+		f->err = flatten_bits(f, &type, begin, n);
 	else
 		f->err = flatten_at(f, &type, off);
 	return f->err != 0;

@@ -62,30 +62,6 @@ static bool search_inside(struct search *s, Dwarf_Die *member, uint64_t off)
 	return found;
 }
 
-/*
- * Where the lowest bit is, from the structure's beginning. Before DWARF 5 bits are counted from the highest one of the
- * number that has them, whose bytes and size are said; that can be negative, where it reaches over the next.
- */
-static bool bits_begin(Dwarf_Die *member, Dwarf_Die *type, uint64_t n, uint64_t off, int64_t *ret)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Sword from;
-	uint64_t bytes, bits;
-
-	if (die_number(member, DW_AT_data_bit_offset, &bits)) {
-		*ret = (int64_t)bits;
-		return bits < INT32_MAX;
-	}
-	if (!dwarf_attr_integrate(member, DW_AT_bit_offset, &attr) || dwarf_formsdata(&attr, &from))
-		return false;
-	if (!die_number(member, DW_AT_byte_size, &bytes) && !type_size(type, &bytes))
-		return false;
-	if (bytes > 16 || off > INT32_MAX || from > 128 || from < -128)
-		return false;
-	*ret = (int64_t)(off * 8 + bytes * 8) - from - (int64_t)n;
-	return *ret >= 0;
-}
-
 /* As a part of the smallest number that has them all, at a multiple of its size if it can be: that crosses no page. */
 static bool bits_place(int64_t begin, uint64_t n, uint64_t *ret_off, struct bits *ret)
 {
@@ -115,9 +91,8 @@ static bool take(struct search *s, Dwarf_Die *member, uint64_t off)
 		return false;
 	s->bits = (struct bits){ 0 };
 	s->refused = false;
-	if (die_number(member, DW_AT_bit_size, &n))
-		s->refused = !n || n > 64 || !bits_begin(member, &s->type, n, off, &begin) ||
-			     !bits_place(begin, n, &off, &s->bits);
+	if (member_bits(member, &s->type, &begin, &n))
+		s->refused = !n || n > 64 || begin < 0 || !bits_place(begin, n, &off, &s->bits);
 	return step(s, off, false);
 }
 

@@ -166,6 +166,38 @@ bool member_offset(Dwarf_Die *member, uint64_t *ret)
 	return true;
 }
 
+/*
+ * Before DWARF 5 bits are counted from the highest one of the number that has them, whose place and size are said; that
+ * can be negative, where it reaches over the next.
+ */
+bool member_bits(Dwarf_Die *member, Dwarf_Die *type, int64_t *ret_begin, uint64_t *ret_n)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword from;
+	uint64_t n, bits, bytes, off;
+
+	if (!die_number(member, DW_AT_bit_size, &n))
+		return false;
+	*ret_n = n;
+	*ret_begin = -1;
+	if (die_number(member, DW_AT_data_bit_offset, &bits)) {
+		if (bits < INT32_MAX)
+			*ret_begin = (int64_t)bits;
+		return true;
+	}
+	if (!member_offset(member, &off) || off > INT32_MAX || n > 128)
+		return true;
+	if (!die_number(member, DW_AT_byte_size, &bytes) && !type_size(type, &bytes))
+		return true;
+	if (!dwarf_attr_integrate(member, DW_AT_bit_offset, &attr) || dwarf_formsdata(&attr, &from) || bytes > 16 ||
+	    from > 128 || from < -128)
+		return true;
+	*ret_begin = (int64_t)(off * 8 + bytes * 8) - from - (int64_t)n;
+	if (*ret_begin < 0)
+		*ret_begin = -1;
+	return true;
+}
+
 bool die_each_child(Dwarf_Die *die, bool (*f)(void *arg, Dwarf_Die *child), void *arg)
 {
 	Dwarf_Off last = dwarf_dieoffset(die);

@@ -41,6 +41,11 @@ bool type_is_structure(Dwarf_Die *type); /* struct, class, union; of a peeled on
 bool type_is_pointer(Dwarf_Die *type);	 /* or reference */
 /* Where a member or base class is in its structure. False: not at a fixed place. */
 bool member_offset(Dwarf_Die *member, uint64_t *ret);
+/*
+ * Is it a bit field? Its lowest bit, from the structure's beginning, and how many; *ret_begin -1: where is not known. type is
+ * its type.
+ */
+bool member_bits(Dwarf_Die *member, Dwarf_Die *type, int64_t *ret_begin, uint64_t *ret_n);
 /* Calls f for each entry directly below die, in the file's order, until it gives true, which is given back. */
 bool die_each_child(Dwarf_Die *die, bool (*f)(void *arg, Dwarf_Die *child), void *arg);
 
