@@ -57,8 +57,11 @@ static __always_inline bool in_scope(struct task_struct *task, __u32 tid, __u32 
 	return false;
 }
 
-/* Takes up a thread. NULL: the map is full (counted) or the task is not visible to the user. */
-static __always_inline struct thread *thread_insert(struct task_struct *task, __u32 tid, __u64 now, __u8 phase,
+/*
+ * A thread's entry, which no other program finds yet: thread_show() makes it theirs, and from then on its state and
+ * times are theirs alone. NULL: the map is full (counted) or the task is not visible to the user.
+ */
+static __always_inline struct thread *thread_prepare(struct task_struct *task, __u32 tid, __u64 now, __u8 phase,
 						    __u64 flags)
 {
 	__u32 zero = 0, user_tid = ns_pid(task);
@@ -83,8 +86,23 @@ static __always_inline struct thread *thread_insert(struct task_struct *task, __
 	t->kthread = !!(BPF_CORE_READ(task, flags) & PF_KTHREAD);
 	t->syscall = -1;
 	t->phase = phase;
+	return t;
+}
+
+static __always_inline void thread_show(struct thread *t, struct task_struct *task, __u32 tid)
+{
+	barrier();
 	t->task = (__u64)task; /* last: until then thread_of() doesn't find it */
 	bpf_map_update_elem(&tids_of_tasks, &t->task, &tid, BPF_ANY);
+}
+
+static __always_inline struct thread *thread_insert(struct task_struct *task, __u32 tid, __u64 now, __u8 phase,
+						    __u64 flags)
+{
+	struct thread *t = thread_prepare(task, tid, now, phase, flags);
+
+	if (t)
+		thread_show(t, task, tid);
 	return t;
 }
 

@@ -131,7 +131,11 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 		bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY);
 	t = thread_of(task, tid);
 	if (!t) {
-		t = thread_insert(task, tid, rt.begin_ns, PHASE_ONCPU, BPF_NOEXIST);
+		/*
+		 * Not seen by the switch programs before it is whole: one that came and went in between would have its
+		 * times counted from its switch-out, and again from the beginning of the recording.
+		 */
+		t = thread_prepare(task, tid, rt.begin_ns, PHASE_ONCPU, BPF_NOEXIST);
 		if (!t)
 			return 0;
 		t->seeded = !cfg_hold;
@@ -148,6 +152,13 @@ static __always_inline int iter_seed(struct seq_file *seq, struct task_struct *t
 			/* unless it came back while we looked; what that leaves undone, its next switch-out mends */
 			if (task->se.sum_exec_runtime == t->exec_ns && !compat_task_on_cpu(task))
 				t->phase = PHASE_OFF;
+		}
+		thread_show(t, task, tid);
+		t->exec_id = BPF_CORE_READ(task, self_exec_id); /* an exec in between found no thread */
+		if (task->exit_state && !compat_task_on_cpu(task)) { /* nor did its last switch */
+			bpf_map_delete_elem(&tids_of_tasks, &t->task);
+			bpf_map_delete_elem(&threads, &tid);
+			return 0;
 		}
 	} else if (!t->seeded) {
 		return 0; /* born since: its fork event tells of it */

@@ -6,6 +6,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -593,10 +594,24 @@ int programs_look(struct programs *p, uint64_t at_ns, int (*f)(void *arg, const 
 	return iterate(p->skel->progs.tasks, -1, f, arg);
 }
 
+/*
+ * For programs that were past their test of rt.on: one that books an interval while the iterator closes it would have it
+ * twice in its thread's times. A hypervisor may stop a CPU in the midst of one for milliseconds, so it is the kernel that
+ * says when none runs any more: the call waits until every CPU has been where programs of the scheduler can't be.
+ */
+static void in_flight_wait(void)
+{
+	static const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		nanosleep(&pause, NULL); /* refused where CPUs have no ticks (nohz_full) */
+}
+
 void programs_end(struct programs *p, uint64_t end_ns)
 {
 	p->skel->bss->rt.end_ns = end_ns;
 	__atomic_store_n(&p->skel->bss->rt.on, WCBPF_CLOSING, __ATOMIC_SEQ_CST);
+	in_flight_wait();
 }
 
 int programs_close(struct programs *p, int (*f)(void *arg, const struct wcbpf_head *e), void *arg)
@@ -611,10 +626,8 @@ int programs_close(struct programs *p, int (*f)(void *arg, const struct wcbpf_he
 
 void programs_detach(struct programs *p)
 {
-	static const struct timespec in_flight = { .tv_nsec = 200000 };
-
 	__atomic_store_n(&p->skel->bss->rt.on, WCBPF_OFF, __ATOMIC_SEQ_CST);
-	nanosleep(&in_flight, NULL); /* programs that were past their test of it */
+	in_flight_wait();
 	statistics_read(p);
 	wcbpf_bpf__detach(p->skel);
 	p->sampling = sampling_free(p->sampling);
