@@ -49,6 +49,7 @@ struct thread {
 	__u64 waker_ustack_id;
 	__u32 wake_signal; /* WCBPF_IV_SIGNAL, WCBPF_IV_KILLED: it was a signal that woke */
 	char waker_comm[WCBPF_COMM_LEN];
+	__u8 known_calls[8]; /* calls whose kernel stack was recognized by a skeleton, see call_tag() */
 	/* identity and counts */
 	__u32 tid, tgid; /* as the user sees them */
 	__u32 interval_n, lost_n, below_min_n, voluntary_n, involuntary_n;
@@ -58,7 +59,7 @@ struct thread {
 	__u8 kthread;
 	__u8 held; /* see cfg_hold */
 	__u8 closed; /* its totals were written at the end of recording */
-	__u8 recognized; /* its last kernel stack was, by a skeleton */
+	__u8 pad3;
 	__u8 to_other; /* the CPU went to a thread that is not traced */
 	__u8 closed_interval; /* so was the interval that was open then */
 };

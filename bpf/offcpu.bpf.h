@@ -5,7 +5,7 @@
  * user memory and files can be read; emitted at its switch-in, when the length
  * is known. Then the kernel stack still is the frozen one, and most are recognized
  * (skeleton.bpf.h). One that isn't is walked: at the switch-out if the CPU goes to a
- * thread that is not traced, as that of a thread whose last was not recognized.
+ * thread that is not traced, as that of a call whose last was not recognized.
  */
 #include "filter.bpf.h"
 #include "resource.bpf.h"
@@ -387,6 +387,7 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 					 bool runnable, bool to_other, __u64 now, const bool btf)
 {
 	struct scratch *s = scratch_get(SCRATCH_SCHED);
+	bool has_regs;
 	__u16 class = 0;
 
 	t->phase = PHASE_OFF;
@@ -405,18 +406,25 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 		t->voluntary_n++;
 	t->kstack_id = 0;
 	t->to_other = to_other;
-	if (s && (!btf || (to_other && leaving_walk_due(t)))) {
+	if (!s) {
+		t->syscall = -1;
+		return;
+	}
+	has_regs = !t->kthread && !t->exiting && compat_user_regs(task, btf, &s->regs);
+	if (has_regs)
+		call_read(t, task, &s->regs, btf);
+	else
+		t->syscall = -1;
+	if (!btf || (to_other && leaving_walk_due(t))) {
 		t->kstack_id = btf ? stack_kernel_leaving(ctx, &s->stack, now) :
 				     stack_kernel_current(ctx, &s->stack, now);
 		if (t->kstack_id)
 			stack_send(&s->stack, &t->kstack_sent);
 	}
-	if (t->kthread || t->exiting || !s || !compat_user_regs(task, btf, &s->regs)) {
-		t->syscall = -1;
+	if (!has_regs) {
 		t->flags |= t->kthread ? WCBPF_IV_KTHREAD : 0;
 		return;
 	}
-	call_read(t, task, &s->regs, btf);
 	if (!runnable) {
 		class = syscall_class(t->syscall);
 		subject_read(s, t, task, class, now, btf);

@@ -153,7 +153,7 @@ static __always_inline __u64 resource_of_fd(struct wcbpf_resource *r, struct thr
 	if (r->kind == WCBPF_RES_FILE)
 		bpf_probe_read_kernel_str(r->name, sizeof(r->name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	head_fill(&r->head, WCBPF_EV_RESOURCE, sizeof(*r), now);
-	body_send(r, r->id, &t->resource_sent, sizeof(*r), WCBPF_CNT_LOST_RESOURCE_BODY);
+	body_send(r, r->id, &t->resource_sent, sizeof(*r), WCBPF_CNT_LOST_RESOURCE_BODY, true);
 	if (t->resource_sent == r->id && (r->kind != WCBPF_RES_SOCKET || (r->remote_port && r->type == SOCK_STREAM))) {
 		t->resource_file = (__u64)file;
 		t->resource_inode = (__u64)inode;

@@ -151,10 +151,37 @@ static __always_inline bool comparison_due(const struct thread *t)
 	return (t->out_ns ^ t->seq) % WCBPF_SKELETON_CHECK_OF < rt.skeleton_checks;
 }
 
-/* Is a walk at the switch-out due? If not, the thread's last stack was recognized, and so may be this one. */
+/*
+ * What the thread is off the CPU for: its system call, and from where. By the upper bits it has its byte in
+ * known_calls, by the lower ones it is told from others there; never 0. Two that are taken for one cost a walk.
+ */
+static __always_inline __u32 call_hash(const struct thread *t)
+{
+	return hash_word(t->syscall, t->syscall < 0 ? 0 : t->call_ip);
+}
+
+static __always_inline __u8 call_tag(__u32 hash)
+{
+	return hash | 1;
+}
+
+static __always_inline void call_recognized(struct thread *t, bool recognized)
+{
+	__u32 hash = call_hash(t);
+	__u8 *known = &t->known_calls[hash >> 8 & 7];
+
+	if (recognized)
+		*known = call_tag(hash);
+	else if (*known == call_tag(hash))
+		*known = 0;
+}
+
+/* Is a walk at the switch-out due? If not, the stack of this call was recognized the last time, and so may be this one. */
 static __always_inline bool leaving_walk_due(const struct thread *t)
 {
-	return !t->recognized || comparison_due(t);
+	__u32 hash = call_hash(t);
+
+	return t->known_calls[hash >> 8 & 7] != call_tag(hash) || comparison_due(t);
 }
 
 /* A skeleton fits. A share is compared with a walk: of the switch-out, where one could be made, or made now. */
@@ -208,6 +235,6 @@ static __always_inline __u64 stack_kernel_frozen(struct wcbpf_stack *s, struct t
 	__u32 index = t->kthread ? 0 : skeleton_find(SCRATCH_SCHED, t->syscall, sp, room);
 	struct wcbpf_skeleton *k = skeleton_get(index);
 
-	t->recognized = index && k;
+	call_recognized(t, index && k);
 	return index && k ? stack_recognized(s, t, task, k, now) : stack_unknown(s, t, task, sp, room, now);
 }

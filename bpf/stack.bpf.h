@@ -46,9 +46,12 @@ __noinline __u64 hash_frames(__u32 user, __u64 h)
 /*
  * Sends a body unless it was sent before. The id is good either way; a lost
  * body is tried again at its next use. last is the thread's own memory of the
- * body it used last: most waits repeat.
+ * body it used last: most waits repeat. at_once: what it says can be told only
+ * while the process has it. That costs a switch 15 us, and an interrupt of 30
+ * after it: whoever comes to the CPU pays for it.
  */
-static __always_inline void body_send(void *body, __u64 id, __u64 *last, __u32 size, enum wcbpf_counter lost)
+static __always_inline void body_send(void *body, __u64 id, __u64 *last, __u32 size, enum wcbpf_counter lost,
+				      const bool at_once)
 {
 	__u8 one = 1;
 	void *ring;
@@ -57,7 +60,7 @@ static __always_inline void body_send(void *body, __u64 id, __u64 *last, __u32 s
 		return;
 	if (!bpf_map_lookup_elem(&seen, &id)) {
 		ring = ring_of_cpu();
-		if (!ring || bpf_ringbuf_output(ring, body, size, BPF_RB_FORCE_WAKEUP)) {
+		if (!ring || bpf_ringbuf_output(ring, body, size, at_once ? BPF_RB_FORCE_WAKEUP : ring_flags(ring))) {
 			count(lost);
 			return;
 		}
@@ -181,11 +184,12 @@ static __always_inline __u64 stack_kernel_running(void *ctx, struct wcbpf_stack 
 	return s->id;
 }
 
+/* It can wait for the reader's next round: what was mapped at its time is known by then, and is kept. */
 static __always_inline void stack_send(struct wcbpf_stack *s, __u64 *last)
 {
 	__u32 size = STACK_SIZE_FIXED + s->copy_len;
 
 	if (size > sizeof(*s))
 		return;
-	body_send(s, s->id, last, size, WCBPF_CNT_LOST_STACK_BODY);
+	body_send(s, s->id, last, size, WCBPF_CNT_LOST_STACK_BODY, false);
 }
