@@ -11,7 +11,7 @@ import re
 import subprocess
 
 LINE = re.compile(r'.*?\[\d+\] \S+\s+(\d+)\.(\d{6}): (\w+): (.*)')
-SWITCH = re.compile(r'.*?prev_pid=(\d+) .*?prev_state=\S+ ==> .*next_pid=(\d+)')
+SWITCH = re.compile(r'.*?prev_pid=(\d+) .*?prev_state=(\S+) ==> .*next_pid=(\d+)')
 WAKING = re.compile(r'.* pid=(\d+) ')
 
 
@@ -35,7 +35,8 @@ def nearest(times, t):
 
 class Ftrace:
     """with Ftrace(folder, comm) as f: ...; then f.outs, f.ins, f.wakes: {tid: sorted times in ns}, f.switches:
-    [(time, tid that leaves, tid that comes)]; of threads that are called comm."""
+    [(time, tid that leaves, tid that comes)], f.lost: {tid: sorted times at which it lost the CPU, runnable}; of threads
+    that are called comm."""
 
     def __init__(self, tmp, comm):
         self.comm, self.mounted = comm, None
@@ -47,7 +48,7 @@ class Ftrace:
                 raise Unavailable('no tracefs')
             self.mounted = root
         self.dir = '%s/instances/wcbpf-live-%d' % (root, os.getpid())
-        self.outs, self.ins, self.wakes, self.switches = {}, {}, {}, []
+        self.outs, self.ins, self.wakes, self.lost, self.switches = {}, {}, {}, {}, []
 
     def _write(self, name, text):
         with open(os.path.join(self.dir, name), 'w') as f:
@@ -90,12 +91,15 @@ class Ftrace:
                     continue
                 t = int(m[1]) * 1000000000 + int(m[2]) * 1000
                 if m[3] == 'sched_switch':
-                    prev, following = (int(x) for x in SWITCH.match(m[4]).groups())
+                    fields = SWITCH.match(m[4])
+                    prev, following = int(fields[1]), int(fields[3])
                     self.switches.append((t, prev, following))
                     self.outs.setdefault(prev, []).append(t)
+                    if fields[2].startswith('R'):
+                        self.lost.setdefault(prev, []).append(t)
                     self.ins.setdefault(following, []).append(t)
                 elif m[3] == 'sched_waking':
                     self.wakes.setdefault(int(WAKING.match(m[4])[1]), []).append(t)
-        for of_tid in (self.outs, self.ins, self.wakes):
+        for of_tid in (self.outs, self.ins, self.wakes, self.lost):
             for times in of_tid.values():
                 times.sort()
