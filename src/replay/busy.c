@@ -48,6 +48,9 @@ static int stretch_next(struct sweep *x, uint32_t s)
 		k->to_ns = w ? w->start_ns : x->r->strands[s].end_ns;
 		k->cursor_ns = w && w->end_ns > k->cursor_ns ? w->end_ns : k->cursor_ns;
 		k->at++;
+		/* Strands take turns: by its next one this wait would be long out of the cache. */
+		if (k->at < x->first[s + 1])
+			__builtin_prefetch(&x->r->m->waits[x->waits[k->at]]);
 		if (k->to_ns > from_ns)
 			return heap_push(&x->heap, (double)from_ns, s);
 	}
@@ -116,12 +119,21 @@ void busy_done(struct busy *b)
 	*b = (struct busy){ 0 };
 }
 
-/* Of it before ns. */
-static int64_t time_before(const struct busy *b, int64_t ns)
+/* How many begin before ns. *at: where the last question led; mostly the next one leads near that. */
+static size_t begun_before(const struct busy *b, int64_t ns, size_t *at)
 {
-	size_t low = 0, high = b->n;
-	const struct busy_time *last;
+	size_t low = *at < b->n ? *at : b->n, high = low, reach = 1;
 
+	while (low && b->v[low - 1].from_ns >= ns) {
+		high = low - 1;
+		low = low > reach ? low - reach : 0;
+		reach *= 2;
+	}
+	while (high < b->n && b->v[high].from_ns < ns) {
+		low = high + 1;
+		high = high + reach < b->n ? high + reach : b->n;
+		reach *= 2;
+	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -130,13 +142,25 @@ static int64_t time_before(const struct busy *b, int64_t ns)
 		else
 			high = middle;
 	}
-	if (!low)
-		return 0;
-	last = &b->v[low - 1];
-	return last->before_ns + (ns < last->to_ns ? ns : last->to_ns) - last->from_ns;
+	*at = low;
+	return low;
 }
 
-int64_t busy_overlap(const struct busy *b, int64_t from_ns, int64_t to_ns)
+/* Of it before ns. */
+static int64_t time_before(const struct busy *b, int64_t ns, size_t *at)
 {
-	return to_ns > from_ns ? time_before(b, to_ns) - time_before(b, from_ns) : 0;
+	size_t n = begun_before(b, ns, at);
+	const struct busy_time *last = n ? &b->v[n - 1] : NULL;
+
+	return last ? last->before_ns + (ns < last->to_ns ? ns : last->to_ns) - last->from_ns : 0;
+}
+
+int64_t busy_overlap(const struct busy *b, int64_t from_ns, int64_t to_ns, size_t *at)
+{
+	int64_t before_ns;
+
+	if (to_ns <= from_ns)
+		return 0;
+	before_ns = time_before(b, from_ns, at);
+	return time_before(b, to_ns, at) - before_ns;
 }

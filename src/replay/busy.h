@@ -15,5 +15,5 @@ struct busy {
 /* waits and first as of struct draft. With no number of CPUs there are no such times. 0, -ENOMEM. */
 int busy_make(const struct replay *r, const uint32_t *waits, const size_t *first, struct busy *ret);
 void busy_done(struct busy *b);
-/* How much of [from, to] is such time. */
-int64_t busy_overlap(const struct busy *b, int64_t from_ns, int64_t to_ns);
+/* How much of [from, to] is such time. *at: 0, then as it was left: questions near each other are answered soon. */
+int64_t busy_overlap(const struct busy *b, int64_t from_ns, int64_t to_ns, size_t *at);

@@ -9,7 +9,11 @@
 
 #include "replay/draft.h"
 #include "util/cleanup.h"
+#include "util/crew.h"
 #include "util/vec.h"
+
+/* Strands are sorted in so many parts, on all CPUs: more than those, since one strand may have most of the items. */
+enum { SORT_PARTS = 32 };
 
 enum item_order { ORDER_LEAVE, ORDER_REACH, ORDER_BEGIN, ORDER_TAKE };
 
@@ -96,6 +100,32 @@ static int by_moment(const void *a, const void *b, void *arg)
 	return x->ref < y->ref ? -1 : x->ref > y->ref;
 }
 
+/* Are they in order already, as those are whose ends are told as they come? Else they are sorted. */
+static void strand_sort(const struct draft *d, size_t s)
+{
+	struct item *v = d->items + d->item_first[s];
+	size_t n = d->item_first[s + 1] - d->item_first[s], i = 1;
+	void *m = (void *)(uintptr_t)d->m;
+
+	while (i < n && by_moment(&v[i - 1], &v[i], m) <= 0)
+		i++;
+	if (i < n)
+		qsort_r(v, n, sizeof(*v), by_moment, m);
+}
+
+/* Those strands whose items begin in one part of all: no two jobs have the same. */
+static int strands_sort(void *arg, size_t part)
+{
+	const struct draft *d = arg;
+	size_t from = d->item_n * part / SORT_PARTS, to = d->item_n * (part + 1) / SORT_PARTS;
+
+	for (size_t s = 0; s < d->r->strand_n; s++) {
+		if (d->item_first[s] >= from && d->item_first[s] < to)
+			strand_sort(d, s);
+	}
+	return 0;
+}
+
 static int items_sort(struct draft *d)
 {
 	size_t n = d->r->strand_n;
@@ -118,16 +148,7 @@ static int items_sort(struct draft *d)
 	free(d->items);
 	d->items = sorted;
 	d->item_cap = d->item_n + 1;
-	for (size_t s = 0; s < n; s++) {
-		size_t from = d->item_first[s], to = d->item_first[s + 1];
-		bool in_order = true;
-
-		for (size_t i = from + 1; i < to && in_order; i++)
-			in_order = by_moment(&sorted[i - 1], &sorted[i], (void *)(uintptr_t)d->m) <= 0;
-		if (!in_order)
-			qsort_r(sorted + from, to - from, sizeof(*sorted), by_moment, (void *)(uintptr_t)d->m);
-	}
-	return 0;
+	return crew_run(SORT_PARTS, strands_sort, d);
 }
 
 int draft_items(struct draft *d)

@@ -45,6 +45,7 @@ int draft_runqueues(struct draft *d)
 	const struct model *m = d->m;
 	struct stretches x = { 0 };
 	struct busy busy = { 0 };
+	size_t at = 0;
 	int e;
 
 	d->own_runq_ns = calloc(m->wait_n, sizeof(*d->own_runq_ns));
@@ -60,7 +61,7 @@ int draft_runqueues(struct draft *d)
 		if (d->use[i] == USE_SKIP || d->use[i] == USE_OPEN || w->runnable_ns <= 0)
 			continue;
 		d->own_runq_ns[i] = is_bound(d->r, wait_strand(d->r, w)) ? bound_ns(&x, w, from_ns) :
-									    busy_overlap(&busy, from_ns, w->end_ns);
+									    busy_overlap(&busy, from_ns, w->end_ns, &at);
 	}
 	busy_done(&busy);
 	stretches_done(&x);

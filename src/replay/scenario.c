@@ -265,20 +265,41 @@ static int some_evaluate(struct evaluation *x, size_t n)
 	return e < 0 ? e : crew_run(n, one_evaluate, x);
 }
 
+struct batches {
+	const struct replay *r;
+	const struct replay_scenario *s;
+	size_t n;
+	unsigned engines;
+	struct replay_outcome *v;
+};
+
+static int batch_evaluate(void *arg, size_t i)
+{
+	const struct batches *b = arg;
+	size_t from = i * E1_LANES, n = b->n - from < E1_LANES ? b->n - from : E1_LANES;
+	struct evaluation x = {
+		.r = b->r, .s = b->s + from, .v = b->v + from, .engines = b->engines, .next = b->n <= 4,
+	};
+	int e = some_evaluate(&x, n);
+
+	for (size_t k = 0; k < n; k++)
+		weights_done(&x.w[k]);
+	return e;
+}
+
 int replay_evaluate(const struct replay *r, const struct replay_scenario *s, size_t n, unsigned engines,
 		    struct replay_outcome *ret)
 {
-	for (size_t i = 0; i < n; i += E1_LANES) {
-		size_t some = n - i < E1_LANES ? n - i : E1_LANES;
-		struct evaluation x = { .r = r, .s = s + i, .v = ret + i, .engines = engines, .next = n <= 4 };
-		int e = some_evaluate(&x, some);
+	struct batches b = { .r = r, .s = s, .n = n, .engines = engines, .v = ret };
+	size_t batch_n = (n + E1_LANES - 1) / E1_LANES;
+	int e = 0;
 
-		for (size_t k = 0; k < some; k++)
-			weights_done(&x.w[k]);
-		if (e < 0)
-			return e;
-	}
-	return 0;
+	/* What is simulated is on all CPUs within a batch, and has more to remember than E1. */
+	if (!(engines & REPLAY_E2))
+		return crew_run(batch_n, batch_evaluate, &b);
+	for (size_t i = 0; i < batch_n && e == 0; i++)
+		e = batch_evaluate(&b, i);
+	return e;
 }
 
 const char *replay_why_text(enum replay_grade_why bit)
