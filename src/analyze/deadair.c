@@ -14,13 +14,22 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* At one moment those of +1 come first: a thread that goes on when another stops leaves no gap. */
+/*
+ * At one moment those of +1 come first: a thread that goes on when another stops leaves no gap. There are two of each
+ * wait, and as many again while they are sorted: in no other analysis is a report as large as here.
+ */
 struct moment {
 	int64_t ns;
-	uint32_t process;
-	uint32_t wait; /* that begins or ends, 0: the thread does */
-	int32_t step;  /* change of the count of threads that can run */
+	uint32_t wait;	      /* that begins or ends, 0: the thread does */
+	uint32_t process : 31;
+	uint32_t stops : 1;   /* one thread fewer can run, else one more */
 };
+_Static_assert(sizeof(struct moment) == 16, "two words");
+
+static int moment_step(const struct moment *x)
+{
+	return x->stops ? -1 : 1;
+}
 
 struct sweep {
 	const struct model *m;
@@ -37,11 +46,11 @@ static void sweep_done(struct sweep *s)
 	free(s->moments);
 }
 
-static int moment_add(struct sweep *s, struct moment moment)
+static int moment_add(struct sweep *s, int64_t ns, uint32_t process, uint32_t wait, bool stops)
 {
 	if (VEC_RESERVE(s->moments, s->cap, s->n + 1) < 0)
 		return -ENOMEM;
-	s->moments[s->n++] = moment;
+	s->moments[s->n++] = (struct moment){ .ns = ns, .wait = wait, .process = process & 0x7fffffff, .stops = stops };
 	return 0;
 }
 
@@ -51,7 +60,7 @@ static int thread_sweep(struct sweep *s, uint32_t thread)
 	const struct model_thread *t = &m->threads[thread];
 	int64_t at = t->begin_ns;
 
-	if (moment_add(s, (struct moment){ t->begin_ns, t->process, 0, 1 }) < 0)
+	if (moment_add(s, t->begin_ns, t->process, 0, false) < 0)
 		return -ENOMEM;
 	for (size_t i = s->lanes.first[thread]; i < s->lanes.first[thread + 1]; i++) {
 		uint32_t wait = s->lanes.waits[i];
@@ -62,11 +71,10 @@ static int thread_sweep(struct sweep *s, uint32_t thread)
 		if (end <= begin)
 			continue;
 		at = end;
-		if (moment_add(s, (struct moment){ begin, t->process, wait, -1 }) < 0 ||
-		    moment_add(s, (struct moment){ end, t->process, wait, 1 }) < 0)
+		if (moment_add(s, begin, t->process, wait, true) < 0 || moment_add(s, end, t->process, wait, false) < 0)
 			return -ENOMEM;
 	}
-	return moment_add(s, (struct moment){ t->end_ns, t->process, 0, -1 });
+	return moment_add(s, t->end_ns, t->process, 0, true);
 }
 
 static int moment_compare(const void *a, const void *b)
@@ -75,8 +83,8 @@ static int moment_compare(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
-	if (x->step != y->step)
-		return x->step > y->step ? -1 : 1;
+	if (x->stops != y->stops)
+		return x->stops ? 1 : -1;
 	/* A wait's end explains more than a thread's begin. */
 	return x->wait > y->wait ? -1 : x->wait < y->wait;
 }
@@ -116,11 +124,11 @@ static struct analyze_dead moments_sum(const struct sweep *s, const struct momen
 		/* Between lives of threads that the recording has of it there is no gap, but no process. */
 		if (!ready_n && alive_n && x->ns > from)
 			gap_add(s, &d, from, x->ns,
-				x->step > 0 && x->wait && x->ns < s->m->end_ns ? x->wait : last_begun);
-		alive_n += x->wait ? 0 : x->step;
-		ready_n += x->step;
+				!x->stops && x->wait && x->ns < s->m->end_ns ? x->wait : last_begun);
+		alive_n += x->wait ? 0 : moment_step(x);
+		ready_n += moment_step(x);
 		from = x->ns;
-		if (x->step < 0 && x->wait)
+		if (x->stops && x->wait)
 			last_begun = x->wait;
 	}
 	if (n)
@@ -175,6 +183,7 @@ int analyze_dead_air(const struct model *m, const struct analyze_filter *f, stru
 		if (!m->threads[i].goid && filter_thread(&filter, &m->threads[i]) && thread_sweep(&s, i) < 0)
 			return -ENOMEM;
 	}
+	lanes_done(&s.lanes);
 	if (s.n)
 		qsort(s.moments, s.n, sizeof(*s.moments), moment_compare);
 	list[0] = moments_sum(&s, s.moments, s.n, 0);

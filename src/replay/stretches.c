@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "util/cleanup.h"
+#include "util/crew.h"
 #include "util/vec.h"
 
 struct builder {
@@ -59,6 +60,14 @@ static int by_time(const void *a, const void *b)
 	return x->to_ns < y->to_ns ? -1 : x->to_ns > y->to_ns;
 }
 
+static int cpu_sort(void *arg, size_t cpu)
+{
+	const struct stretches *x = arg;
+
+	qsort(x->v + x->first[cpu], x->first[cpu + 1] - x->first[cpu], sizeof(*x->v), by_time);
+	return 0;
+}
+
 /* By CPU, then time; overlaps, which only clocks that disagree make, are cut. */
 static int stretches_sort(struct builder *b, struct stretches *x)
 {
@@ -80,8 +89,9 @@ static int stretches_sort(struct builder *b, struct stretches *x)
 	x->n = b->n;
 	x->cpu_n = b->cpu_n;
 	x->before_ns[0] = 0;
+	if (b->cpu_n)
+		crew_run(b->cpu_n, cpu_sort, x);
 	for (size_t c = 0; c < b->cpu_n; c++) {
-		qsort(x->v + x->first[c], x->first[c + 1] - x->first[c], sizeof(*x->v), by_time);
 		for (size_t i = x->first[c]; i < x->first[c + 1]; i++) {
 			if (i > x->first[c] && x->v[i].from_ns < x->v[i - 1].to_ns)
 				x->v[i].from_ns = x->v[i - 1].to_ns;
