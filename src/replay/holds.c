@@ -348,12 +348,23 @@ static int on_release(struct builder *b, struct growing *g, const struct mark *m
 	return hold_add(&r->holds, &r->hold_n, &r->hold_cap, &g->h);
 }
 
-static int on_site(struct builder *b, struct growing *g, const struct mark *mark)
+/*
+ * Whom the release that comes next woke stood there already when the stretch was last seen: had it ended since, somebody
+ * would have been woken.
+ */
+static bool is_awaited(const struct builder *b, const struct growing *g, const struct mark *next)
+{
+	return next && next->what == MARK_RELEASE && b->d->m->waits[next->wait].start_ns <= g->last_ns;
+}
+
+/* next: the mark of another sort that comes next, NULL: none. */
+static int on_site(struct builder *b, struct growing *g, const struct mark *mark, const struct mark *next)
 {
 	const struct lock_habits *x = &b->sites.habits[mark->lock];
 	uint32_t usual = x->waits ? x->waits : 1;
 
-	if (g->open && (g->waits >= usual || stranger_at(b, g, mark->at_ns) < mark->at_ns) &&
+	if (g->open && !is_awaited(b, g, next) &&
+	    (g->waits >= usual || stranger_at(b, g, mark->at_ns) < mark->at_ns) &&
 	    growing_close(b, g, mark->at_ns) < 0)
 		return -ENOMEM;
 	if (!g->open) {
@@ -372,12 +383,15 @@ static int marks_follow(struct builder *b, size_t from, size_t to)
 {
 	struct growing g = { .h = { .lock = b->marks.v[from].lock, .strand = b->marks.v[from].strand } };
 	int64_t end_ns = b->d->r->strands[g.h.strand].end_ns;
+	size_t next = from;
 	int e = 0;
 
 	g.floor_ns = b->d->r->strands[g.h.strand].begin_ns;
 	for (size_t i = from; i < to && e == 0; i++) {
 		const struct mark *mark = &b->marks.v[i];
 
+		while (next < to && (next <= i || b->marks.v[next].what == MARK_SITE))
+			next++;
 		switch (mark->what) {
 		case MARK_RELEASE:
 			e = on_release(b, &g, mark);
@@ -394,7 +408,7 @@ static int marks_follow(struct builder *b, size_t from, size_t to)
 			g.h.from_ns = g.last_ns = mark->at_ns;
 			break;
 		default:
-			e = on_site(b, &g, mark);
+			e = on_site(b, &g, mark, next < to ? &b->marks.v[next] : NULL);
 		}
 	}
 	return e == 0 ? growing_close(b, &g, end_ns) : e;
