@@ -49,6 +49,7 @@ struct thread {
 	__u64 waker_ustack_id;
 	__u32 wake_signal; /* WCBPF_IV_SIGNAL, WCBPF_IV_KILLED: it was a signal that woke */
 	char waker_comm[WCBPF_COMM_LEN];
+	char comm[WCBPF_COMM_LEN]; /* its own when it left the CPU; "" if it was off when recording began */
 	__u8 known_calls[8]; /* calls whose kernel stack was recognized by a skeleton, see call_tag() */
 	/* identity and counts */
 	__u32 tid, tgid; /* as the user sees them */

@@ -272,7 +272,11 @@ static __always_inline bool interval_emit(void *ctx, struct thread *t, struct ta
 		return false;
 	interval_fill(e, t, wake, now);
 	e->kstack_id = kstack_id;
-	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &task->comm);
+	/* likewise it may have another name since */
+	if (inferred && t->comm[0])
+		__builtin_memcpy(e->comm, t->comm, sizeof(e->comm));
+	else
+		bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), &task->comm);
 	bpf_ringbuf_submit(e, ring_flags(ring));
 	return true;
 }
@@ -404,6 +408,7 @@ static __always_inline void offcpu_begin(void *ctx, struct thread *t, struct tas
 		t->involuntary_n++;
 	else
 		t->voluntary_n++;
+	bpf_probe_read_kernel_str(t->comm, sizeof(t->comm), &task->comm);
 	t->kstack_id = 0;
 	t->to_other = to_other;
 	if (!s) {

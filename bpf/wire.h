@@ -103,7 +103,7 @@ struct wcbpf_interval {
 	__u16 cpu_in;
 	__u8 waker_ctx;	   /* enum wcbpf_waker_ctx */
 	__u8 pad[3];
-	char comm[WCBPF_COMM_LEN];	/* of the thread, when it ran again */
+	char comm[WCBPF_COMM_LEN];	/* of the thread, when it ran again; IN_INFERRED: when it left the CPU */
 	char waker_comm[WCBPF_COMM_LEN];
 };
 
