@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cmd/report-points.h"
+#include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 
 int report_health_make(struct report *r)
@@ -20,7 +21,7 @@ int report_health_make(struct report *r)
 	/* The path's sum is the third of the sums that must close. */
 	if (e == 0)
 		e = report_section_make(r, SECTION_PATH);
-	return e;
+	return e == 0 ? report_wcprof_need(r) : e;
 }
 
 /* The time of intervals that are in the threads' accounts and in no table. */
@@ -132,7 +133,7 @@ static void replay_print(const struct page *p)
 	fprintf(p->f, "%s recorded; off by: ", page_time((uint64_t)f->makespan_ns).text);
 	engine_print(p, "E1", f->e1_ns);
 	engine_print(p, ", E2", f->e2_ns);
-	engine_print(p, ", wcprof's rules", f->wcprof_ns);
+	engine_print(p, ", wcprof's rules", p->r->wcprof_ns);
 	if (f->unplaced_ns)
 		fprintf(p->f, "\n    %s of the threads neither on a CPU nor in a wait that was recorded: unplaced",
 			page_time(f->unplaced_ns).text);
@@ -226,7 +227,7 @@ void report_health_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "contradictory_waits_ns", r->replay_facts.broken_ns);
 	json_kv_int(j, "e1_baseline_ns", r->replay_facts.e1_ns);
 	json_kv_int(j, "e2_baseline_ns", r->replay_facts.e2_ns);
-	json_kv_int(j, "wcprof_baseline_ns", r->replay_facts.wcprof_ns);
+	json_kv_int(j, "wcprof_baseline_ns", r->wcprof_ns);
 	report_points_json(r, j);
 	json_end_object(j);
 }

@@ -16,6 +16,14 @@ int report_replay_need(struct report *r)
 	return e;
 }
 
+int report_wcprof_need(struct report *r)
+{
+	int e = r->replay && !r->has_wcprof ? replay_wcprof_ns(r->replay, &r->wcprof_ns) : 0;
+
+	r->has_wcprof |= e == 0;
+	return e;
+}
+
 uint32_t report_missing_unsaid(const struct report *r, uint32_t why)
 {
 	uint32_t missing = r->replay_facts.missing;

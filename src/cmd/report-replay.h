@@ -7,6 +7,8 @@
 
 /* Compiles the recording, once; of all of it, whatever the filters. 0, -ENOMEM, -E2BIG. */
 int report_replay_need(struct report *r);
+/* The same to wcprof's rules, once: r->wcprof_ns; 0 without a replay. 0, -ENOMEM. */
+int report_wcprof_need(struct report *r);
 /* Of what the dump does not tell (enum replay_missing) what the reasons of a grade don't say already. */
 uint32_t report_missing_unsaid(const struct report *r, uint32_t why);
 

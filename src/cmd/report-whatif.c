@@ -71,7 +71,7 @@ static void twins_drop(struct report *r)
 static int savings_make(struct report *r, size_t e2_top)
 {
 	const unsigned functions = 1u << REPLAY_CLASS_FUNCTION, all = (1u << REPLAY_CLASS_KIND_MAX) - 1;
-	struct replay_savings_options o = { .e2_top = e2_top, .kinds = all & ~functions };
+	struct replay_savings_options o = { .e2_top = e2_top, .kinds = all & ~functions, .wcprof = r->o->json };
 	_cleanup_(freep) struct replay_saving *others = NULL, *of_functions = NULL;
 	size_t other_n = 0, function_n = 0;
 	int e = replay_savings(r->replay, &o, &others, &other_n);
@@ -110,6 +110,9 @@ int report_whatif_make(struct report *r)
 	if (is_on_page(r))
 		return report_hints_make(r);
 	e = savings_make(r, E2_TOP);
+	/* Only programs are told what that engine says. */
+	if (e == 0 && r->o->json)
+		e = report_wcprof_need(r);
 	return e < 0 ? e : report_machines_make(r);
 }
 
@@ -224,7 +227,7 @@ void report_whatif_json(const struct report *r, struct json *j)
 	json_kv_int(j, "makespan_ns", f->makespan_ns);
 	json_kv_int(j, "e1_baseline_ns", f->e1_ns);
 	json_kv_int(j, "e2_baseline_ns", f->e2_ns);
-	json_kv_int(j, "wcprof_baseline_ns", f->wcprof_ns);
+	json_kv_int(j, "wcprof_baseline_ns", r->wcprof_ns);
 	json_key(j, "missing");
 	json_begin_array(j);
 	for (unsigned bit = 0; bit < 32; bit++) {

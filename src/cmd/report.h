@@ -137,6 +137,8 @@ struct report {
 	size_t client_n;
 	struct replay *replay; /* NULL until needed */
 	struct replay_facts replay_facts;
+	bool has_wcprof;
+	int64_t wcprof_ns; /* of the unchanged recording by wcprof's rules, for sections that say so */
 	struct replay_stretch *stretches; /* of the critical path */
 	size_t stretch_n;
 	struct replay_saving *savings;

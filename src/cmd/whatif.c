@@ -50,7 +50,7 @@ static int64_t saved_of(const struct whatif *x)
 		return f->e1_ns - o->e1_ns;
 	if (strcmp(x->o.engine, "e2") == 0)
 		return f->e2_ns - o->e2_ns;
-	return o->wcprof_ns < 0 ? 0 : f->wcprof_ns - o->wcprof_ns;
+	return o->wcprof_ns < 0 ? 0 : x->r.wcprof_ns - o->wcprof_ns;
 }
 
 static void text_print(const struct whatif *x, FILE *f)
@@ -81,7 +81,7 @@ static void text_print(const struct whatif *x, FILE *f)
 	}
 	makespan_print(&p, "recorded order (E1)", facts->e1_ns, o->e1_ns);
 	makespan_print(&p, "simulation of locks and CPUs (E2)", facts->e2_ns, o->e2_ns);
-	makespan_print(&p, "by wcprof's own rules", facts->wcprof_ns, o->wcprof_ns);
+	makespan_print(&p, "by wcprof's own rules", x->r.wcprof_ns, o->wcprof_ns);
 	if (o->next != UINT32_MAX) {
 		fputs("  then most of the critical path is  ", f);
 		report_subject_print(&p, o->next, 60);
@@ -118,7 +118,7 @@ static int json_print(const struct whatif *x, FILE *f)
 	json_kv_int(j, "makespan_ns", facts->makespan_ns);
 	json_kv_int(j, "e1_baseline_ns", facts->e1_ns);
 	json_kv_int(j, "e2_baseline_ns", facts->e2_ns);
-	json_kv_int(j, "wcprof_baseline_ns", facts->wcprof_ns);
+	json_kv_int(j, "wcprof_baseline_ns", x->r.wcprof_ns);
 	json_kv_string(j, "engine", x->o.engine);
 	json_kv_int(j, "saves_ns", saved_of(x));
 	json_key(j, "outcome");
@@ -153,7 +153,10 @@ static int evaluate(struct whatif *x, char **ret_why)
 			options_refuse(ret_why, "%s", problem);
 		return e;
 	}
-	return replay_evaluate(x->r.replay, &x->scenario, 1, REPLAY_E1 | REPLAY_E2 | REPLAY_WCPROF, &x->outcome);
+	e = report_wcprof_need(&x->r);
+	return e < 0 ? e :
+		       replay_evaluate(x->r.replay, &x->scenario, 1,
+				       REPLAY_E1 | REPLAY_E2 | REPLAY_WCPROF | REPLAY_NEXT, &x->outcome);
 }
 
 static int whatif_run(struct whatif *x)

@@ -185,7 +185,7 @@ struct replay {
 	size_t share_n, share_cap;
 	uint32_t *strand_of_thread; /* by model thread, NONE */
 	uint32_t *strand_of_op;	    /* by op, of dumps without threads; else NULL */
-	struct wcprof *wcprof; /* NULL: no ops */
+	struct wcprof *wcprof; /* wcprof.h */
 	bool unseen_locks;	    /* of some lock it is not known when it was held */
 };
 

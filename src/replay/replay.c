@@ -213,7 +213,7 @@ static int recorded_find(struct replay *r)
 	return 0;
 }
 
-/* What each engine makes of the unchanged recording; none of them looks at what another writes. */
+/* What both engines make of the unchanged recording; none of them looks at what another writes. */
 static int baseline_find(void *arg, size_t i)
 {
 	struct replay *r = arg;
@@ -222,10 +222,6 @@ static int baseline_find(void *arg, size_t i)
 
 	switch (i) {
 	case 0:
-		/* What takes longest first: the others are done beside it. */
-		e = wcprof_new(r, &r->wcprof);
-		return e == 0 ? wcprof_run(r, &(struct weights){ 0 }, 1, &r->facts.wcprof_ns) : e;
-	case 1:
 		e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
 		if (e == 0) {
 			r->facts.e2_ns = two.makespan_ns;
@@ -307,7 +303,9 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 	e = steps_make(r, false, false, &r->steps);
 	if (e < 0)
 		return e;
-	e = crew_run(3, baseline_find, r);
+	e = wcprof_new(&r->wcprof);
+	if (e == 0)
+		e = crew_run(2, baseline_find, r);
 	if (e < 0)
 		return e;
 	*ret = TAKE_PTR(r);

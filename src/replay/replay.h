@@ -50,7 +50,7 @@ enum replay_missing {
 struct replay_facts {
 	int64_t begin_ns, end_ns; /* of what is replayed */
 	int64_t makespan_ns;	  /* end_ns - begin_ns, as recorded */
-	int64_t e1_ns, e2_ns, wcprof_ns; /* what the engines make of the unchanged recording; wcprof -1: no ops */
+	int64_t e1_ns, e2_ns;	  /* what the engines make of the unchanged recording */
 	uint32_t end_thread;	  /* whose end is the end */
 	uint32_t cpu_n;		  /* 0: unlimited */
 	uint32_t strand_n;	  /* threads, or what stands for them */
@@ -64,6 +64,8 @@ struct replay_facts {
 	uint32_t missing;	  /* enum replay_missing */
 };
 void replay_facts(const struct replay *r, struct replay_facts *ret);
+/* What wcprof's rules make of it, -1: no ops. Takes its time: compiled to those is what is asked about. 0, -ENOMEM. */
+int replay_wcprof_ns(const struct replay *r, int64_t *ret);
 /* A line for people on one bit of missing, without a full stop. */
 const char *replay_missing_text(enum replay_missing bit);
 
@@ -127,7 +129,8 @@ void replay_scenario_done(struct replay_scenario *s); /* of one that replay_pars
  */
 int replay_parse(const struct replay *r, const char *expr, struct replay_scenario *ret, char **ret_error);
 
-enum replay_engines { REPLAY_E1 = 1, REPLAY_E2 = 2, REPLAY_WCPROF = 4 };
+/* NEXT is none, but one more question, whose answer is worth a replay: what has most of the path then. */
+enum replay_engines { REPLAY_E1 = 1, REPLAY_E2 = 2, REPLAY_WCPROF = 4, REPLAY_NEXT = 8 };
 enum replay_grade_why {
 	REPLAY_WHY_BASELINE_1 = 1 << 0,	  /* E1 doesn't reproduce the recording within 1% */
 	REPLAY_WHY_BASELINE_2 = 1 << 1,	  /* nor E2 */
@@ -153,7 +156,7 @@ struct replay_outcome {
 	int64_t best_ns, low_ns, high_ns;
 	char grade;	/* 'A', 'B', 'C' */
 	uint32_t why;	/* enum replay_grade_why, of a grade below A */
-	uint32_t next;	/* class of kind OP that has most of the changed critical path (E1's), an index; UINT32_MAX: none */
+	uint32_t next;	/* class of kind OP that has most of the changed critical path (E1's), an index; UINT32_MAX: none, or not asked */
 };
 /* Several scenarios in one go: the engines share passes. engines: bits of enum replay_engines. 0, -ENOMEM, -EINVAL (a class that is none). */
 int replay_evaluate(const struct replay *r, const struct replay_scenario *s, size_t n, unsigned engines,
@@ -174,6 +177,7 @@ struct replay_saving {
 struct replay_savings_options {
 	size_t e2_top;	  /* run E2 for so many of E1's best and for those with much lock hold or CPU; 0: not at all */
 	unsigned kinds;	  /* bits 1 << enum replay_class_kind; 0: all */
+	bool wcprof;	  /* by wcprof's rules, too, as many as is a matter of seconds */
 };
 /*
  * Greatest saving at factor 0.5 first; classes that save nothing in any engine are left out, and of very many those with

@@ -224,7 +224,6 @@ struct evaluation {
 	struct weights w[E1_LANES];
 	struct replay_outcome *v;
 	unsigned engines;
-	bool next;
 };
 
 /* What E1 does not do for several at once. */
@@ -237,7 +236,7 @@ static int one_evaluate(void *arg, size_t i)
 	if (x->engines & REPLAY_E2 && x->r->facts.e2_ns >= 0)
 		e = e2_run(x->r, &x->w[i], NULL, NULL, &two);
 	x->v[i].e2_ns = two.makespan_ns;
-	if (e == 0 && x->next)
+	if (e == 0 && x->engines & REPLAY_NEXT)
 		e = next_find(x->r, &x->w[i], &x->v[i].next);
 	if (e == 0)
 		outcome_judge(x->r, &x->s[i], &x->v[i]);
@@ -278,7 +277,7 @@ static int batch_evaluate(void *arg, size_t i)
 	const struct batches *b = arg;
 	size_t from = i * E1_LANES, n = b->n - from < E1_LANES ? b->n - from : E1_LANES;
 	struct evaluation x = {
-		.r = b->r, .s = b->s + from, .v = b->v + from, .engines = b->engines, .next = b->n <= 4,
+		.r = b->r, .s = b->s + from, .v = b->v + from, .engines = b->engines,
 	};
 	int e = some_evaluate(&x, n);
 

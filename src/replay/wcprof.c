@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
+/*
+ * Few ask for these rules, and compiling to them takes as long as much of the
+ * rest: it waits until somebody does. That may be several threads at once.
+ */
 #include "replay/wcprof.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "replay/wcprof-tape.h"
@@ -12,7 +17,9 @@ struct lanes {
 };
 
 struct wcprof {
-	const struct replay *r;
+	pthread_mutex_t lock; /* while it is compiled */
+	bool is_compiled;
+	const struct replay *r; /* NULL: there are no ops, or it is not compiled */
 	struct wcprof_graph g; /* of which only keys are left */
 	struct wcprof_tape t;
 };
@@ -192,7 +199,7 @@ static void pass_run(const struct pass *p, struct ends *e)
 
 size_t wcprof_step_n(const struct replay *r)
 {
-	return r->wcprof ? r->wcprof->t.n : 0;
+	return r->wcprof->t.n;
 }
 
 int wcprof_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret)
@@ -201,9 +208,11 @@ int wcprof_run(const struct replay *r, const struct weights *w, size_t n, int64_
 	_cleanup_(pass_done) struct pass p = { 0 };
 	struct ends e = { 0 };
 
+	if (wcprof_need(r) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		ret[i] = -1;
-	if (!x)
+	if (!x->r)
 		return 0;
 	if (pass_init(&p, x) < 0)
 		return -ENOMEM;
@@ -228,8 +237,20 @@ struct wcprof *wcprof_free(struct wcprof *x)
 		return NULL;
 	wcprof_tape_done(&x->t);
 	wcprof_graph_done(&x->g);
+	pthread_mutex_destroy(&x->lock);
 	free(x);
 	return NULL;
+}
+
+int wcprof_new(struct wcprof **ret)
+{
+	struct wcprof *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return -ENOMEM;
+	pthread_mutex_init(&x->lock, NULL);
+	*ret = x;
+	return 0;
 }
 
 /* Steps have room for so many numbers: of ops, keys of their own time, tags, locks. */
@@ -238,22 +259,43 @@ static bool are_few(const struct replay *r)
 	return r->m->op_n < WCPROF_REF_MAX && r->tag_n + r->op_key_n < WCPROF_REF_MAX && r->lock_n < WCPROF_REF_MAX;
 }
 
-int wcprof_new(const struct replay *r, struct wcprof **ret)
+static int compile(const struct replay *r, struct wcprof *x)
 {
-	_cleanup_(wcprof_freep) struct wcprof *x = calloc(1, sizeof(*x));
+	struct wcprof_graph g = { 0 };
+	struct wcprof_tape t = { 0 };
+	int e = wcprof_graph_make(r, &g);
 
-	if (!x)
-		return -ENOMEM;
-	x->r = r;
-	if (r->m->op_n <= 1 || !are_few(r)) {
-		*ret = NULL;
-		return 0;
+	if (e == 0)
+		e = wcprof_tape_make(&g, &t);
+	if (e == 0) {
+		wcprof_graph_shed(&g);
+		e = wcprof_tape_slots(&t, r->m->op_n);
 	}
-	if (wcprof_graph_make(r, &x->g) < 0 || wcprof_tape_make(&x->g, &x->t) < 0)
-		return -ENOMEM;
-	wcprof_graph_shed(&x->g);
-	if (wcprof_tape_slots(&x->t, r->m->op_n) < 0)
-		return -ENOMEM;
-	*ret = TAKE_PTR(x);
+	if (e < 0) {
+		wcprof_tape_done(&t);
+		wcprof_graph_done(&g);
+		return e;
+	}
+	x->g = g;
+	x->t = t;
+	x->r = r;
 	return 0;
+}
+
+int wcprof_need(const struct replay *r)
+{
+	struct wcprof *x = r->wcprof;
+	int e = 0;
+
+	pthread_mutex_lock(&x->lock);
+	if (!x->is_compiled && r->m->op_n > 1 && are_few(r))
+		e = compile(r, x);
+	x->is_compiled |= e == 0;
+	pthread_mutex_unlock(&x->lock);
+	return e;
+}
+
+int replay_wcprof_ns(const struct replay *r, int64_t *ret)
+{
+	return wcprof_run(r, &(struct weights){ 0 }, 1, ret);
 }

@@ -23,13 +23,14 @@
 enum { WCPROF_LANES = 8 };
 
 struct wcprof;
-/* Compiles r, whose tags and classes are there. NULL: there are no ops. 0, -ENOMEM. */
-int wcprof_new(const struct replay *r, struct wcprof **ret);
+/* Room for r compiled to those rules, which is done when it is first needed. 0, -ENOMEM. */
+int wcprof_new(struct wcprof **ret);
 struct wcprof *wcprof_free(struct wcprof *x); /* NULL-safe, gives NULL */
-DEFINE_CLEANUP(struct wcprof *, wcprof_free)
 
-/* Steps of a pass. */
+/* Compiles r, whose tags and classes are there, unless that is done; by any thread. 0, -ENOMEM. */
+int wcprof_need(const struct replay *r);
+/* Steps of a pass, once it is compiled; 0: there are no ops. */
 size_t wcprof_step_n(const struct replay *r);
 
-/* Makespans of n <= WCPROF_LANES scenarios; -1: of a sort that those rules don't know, or no ops. 0, -ENOMEM. */
+/* Compiles if need be. Makespans of n <= WCPROF_LANES scenarios; -1: of a sort that those rules don't know, or no ops. 0, -ENOMEM. */
 int wcprof_run(const struct replay *r, const struct weights *w, size_t n, int64_t *ret);

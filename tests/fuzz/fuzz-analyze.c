@@ -9,7 +9,7 @@
 
 static void replay_ask(const struct model *m)
 {
-	struct replay_savings_options o = { .e2_top = 3 };
+	struct replay_savings_options o = { .e2_top = 3, .wcprof = true };
 	struct replay_stretch *path = NULL;
 	struct replay_saving *savings = NULL;
 	struct replay_blame *blames = NULL;

@@ -15,12 +15,16 @@
 static int whole_print(const struct replay *r)
 {
 	struct replay_facts f;
+	int64_t wcprof_ns;
+	int e = replay_wcprof_ns(r, &wcprof_ns);
 
+	if (e < 0)
+		return e;
 	replay_facts(r, &f);
 	printf("{\"makespan_ns\":%ld,\"e1_ns\":%ld,\"e2_ns\":%ld,\"wcprof_ns\":%ld,\"cpus\":%u,\"strands\":%u,"
 	       "\"points\":%zu,\"waits\":%lu,\"unknown_wakers\":%lu,\"holds\":%lu,\"inferred_holds\":%lu,\"forced\":%lu,"
 	       "\"missing\":[",
-	       (long)f.makespan_ns, (long)f.e1_ns, (long)f.e2_ns, (long)f.wcprof_ns, f.cpu_n, f.strand_n, f.point_n,
+	       (long)f.makespan_ns, (long)f.e1_ns, (long)f.e2_ns, (long)wcprof_ns, f.cpu_n, f.strand_n, f.point_n,
 	       (unsigned long)f.wait_n, (unsigned long)f.unknown_waker_n, (unsigned long)f.hold_n,
 	       (unsigned long)f.inferred_hold_n, (unsigned long)f.forced_n);
 	for (unsigned bit = 1, n = 0; bit <= REPLAY_OPEN; bit <<= 1) {
@@ -94,7 +98,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "predict: %s: %s %s\n", argv[1], strerror(-e), problem.message);
 		return 2;
 	}
-	whole_print(r);
+	e = whole_print(r);
 	if (argc == 2)
 		classes_print(r, m);
 	for (int i = 2; i < argc && e == 0; i++)

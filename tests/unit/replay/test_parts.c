@@ -20,7 +20,7 @@ struct seen {
 
 static void look(const struct model *m, size_t part_n, struct seen *ret)
 {
-	struct replay_savings_options o = { .e2_top = 3 };
+	struct replay_savings_options o = { .e2_top = 3, .wcprof = true };
 	struct replay_change c = { .what = REPLAY_NO_RUNQUEUE };
 	struct replay_scenario s = { .changes = &c, .n = 1 };
 

@@ -14,7 +14,7 @@
 /* Everything the door has, on one model. */
 static void ask_everything(const struct model *m)
 {
-	struct replay_savings_options o = { .e2_top = 5 };
+	struct replay_savings_options o = { .e2_top = 5, .wcprof = true };
 	struct replay_change c = { .what = REPLAY_CPUS, .factor = 3 };
 	struct replay_scenario s = { .changes = &c, .n = 1 };
 	struct replay *r;

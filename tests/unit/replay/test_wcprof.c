@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "hand.h"
+#include "util/crew.h"
 #include "wcprof_twin.h"
 
 static struct model *m;
@@ -35,13 +36,11 @@ static double ask(const char *expr)
 {
 	struct replay_scenario s = { 0 };
 	struct replay_outcome o;
-	struct replay_facts f;
 	char *error = NULL;
 	struct replay *r;
 
 	cr_assert(replay_new(m, NULL, &r) == 0);
-	replay_facts(r, &f);
-	o.wcprof_ns = f.wcprof_ns;
+	cr_assert(replay_wcprof_ns(r, &o.wcprof_ns) == 0);
 	if (expr) {
 		cr_assert(replay_parse(r, expr, &s, &error) == 0, "%s: %s", expr, error);
 		cr_assert(replay_evaluate(r, &s, 1, REPLAY_WCPROF, &o) == 0);
@@ -341,7 +340,7 @@ Test(wcprof, classes_that_it_does_not_have)
 /* Number of savings by the removal of a lock. */
 static size_t savings_check(const struct replay *r)
 {
-	struct replay_savings_options o = { .e2_top = 5 };
+	struct replay_savings_options o = { .e2_top = 5, .wcprof = true };
 	struct replay_saving *v;
 	size_t n, removed = 0;
 
@@ -389,4 +388,40 @@ Test(wcprof, all_savings_have_it)
 	rig_start(&x, &w);
 	cr_expect(savings_check(x.r) == 1);
 	rig_stop(&x);
+}
+
+struct asked {
+	const struct replay *r;
+	int64_t ns[8];
+};
+
+static int unchanged_ask(void *arg, size_t i)
+{
+	struct asked *x = arg;
+
+	return replay_wcprof_ns(x->r, &x->ns[i]);
+}
+
+/* It is compiled when it is asked for first, by whoever that is; who does not ask has none of it. */
+Test(wcprof, only_when_asked)
+{
+	struct replay_savings_options o = { .e2_top = 5 };
+	struct asked x = { 0 };
+	struct replay_saving *v;
+	struct replay *r;
+	size_t n;
+
+	locked(4, 20, 2, 1);
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	cr_assert(replay_savings(r, &o, &v, &n) == 0 && n >= 2);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < REPLAY_FACTOR_N; k++)
+			cr_expect(v[i].at[k].wcprof_ns == -1);
+	}
+	free(v);
+	x.r = r;
+	cr_assert(crew_run(8, unchanged_ask, &x) == 0);
+	for (size_t i = 0; i < 8; i++)
+		cr_expect(is_near((double)x.ns[i] / MS, wcprof_twin(m, 0, 1) / MS));
+	replay_free(r);
 }
