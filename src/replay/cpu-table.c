@@ -77,10 +77,8 @@ int replay_runqueues(const struct replay *r, struct replay_runqueue **ret, size_
 {
 	_cleanup_(table_done) struct table t = { .r = r };
 	_cleanup_(stretches_done) struct stretches x = { 0 };
-	_cleanup_(freep) uint32_t *waits = NULL;
-	_cleanup_(freep) size_t *first = NULL;
 
-	if (map_new(&t.index) < 0 || waits_by_strand(r, &waits, &first) < 0 || stretches_make(r, waits, first, &x) < 0)
+	if (map_new(&t.index) < 0 || stretches_make(r, r->waits, r->wait_first, &x) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < r->m->wait_n; i++) {
 		const struct model_wait *w = &r->m->waits[i];

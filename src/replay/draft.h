@@ -92,9 +92,7 @@ int draft_strands(struct draft *d);
 int draft_ops(struct draft *d);
 /* waits.c: waits by strand; what each is, and what it waits for. */
 int draft_waits(struct draft *d);
-/* The model's waits by strand, each in time order; ret_first: strand_n + 1. malloc'd. 0, -ENOMEM. */
-int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first);
-/* Of those, the first of a strand that starts at ns or later. */
+/* Of waits by strand (struct draft, struct replay), the first of a strand that starts at ns or later. */
 size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns);
 /* clocks.c: sleeps that end by a clock, whatever was before them. */
 int draft_clocks(struct draft *d);

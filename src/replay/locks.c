@@ -8,7 +8,6 @@
 
 #include "replay/blame.h"
 #include "replay/draft.h"
-#include "replay/path.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -242,10 +241,9 @@ static int deeds_find(struct lister *x)
 {
 	const struct replay *r = x->r;
 	_cleanup_(freep) struct deed *deeds = calloc(r->m->thread_n, sizeof(*deeds));
-	_cleanup_(freep) uint32_t *waits = NULL;
-	_cleanup_(freep) size_t *first = NULL;
+	const uint32_t *waits = r->waits;
 
-	if (!deeds || waits_by_strand(r, &waits, &first) < 0)
+	if (!deeds)
 		return -ENOMEM;
 	for (size_t l = 0; l < r->lock_n; l++) {
 		struct replay_lock *out = x->of_lock[l] != NONE ? &x->v[x->of_lock[l]] : NULL;
@@ -255,9 +253,9 @@ static int deeds_find(struct lister *x)
 		for (size_t i = r->locks[l].first_hold; i < r->locks[l].first_hold + r->locks[l].hold_n; i++) {
 			const struct hold *h = &r->holds[i];
 			uint32_t thread = r->strands[h->strand].thread;
-			size_t k = waits_find(r, waits, first, h->strand, h->from_ns);
+			size_t k = waits_find(r, waits, r->wait_first, h->strand, h->from_ns);
 
-			for (; k < first[h->strand + 1] && r->m->waits[waits[k]].end_ns <= h->to_ns; k++) {
+			for (; k < r->wait_first[h->strand + 1] && r->m->waits[waits[k]].end_ns <= h->to_ns; k++) {
 				const struct model_wait *w = &r->m->waits[waits[k]];
 
 				if (w->blocked_ns > deeds[thread].ns)
@@ -275,34 +273,12 @@ static int deeds_find(struct lister *x)
 	return 0;
 }
 
-static int paths_add(struct lister *x)
+static void paths_add(struct lister *x)
 {
-	static const struct weights unchanged;
-	const struct replay *r = x->r;
-	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
-	_cleanup_(path_done) struct path path = { 0 };
-	_cleanup_(freep) double *tag_ns = calloc(r->tag_n + 1, sizeof(*tag_ns));
-	int e = tag_ns ? e1_detail(r, &unchanged, E1_TIMES | E1_SOURCES, &d) : -ENOMEM;
-
-	if (e == 0)
-		e = path_find(r, &unchanged, &d, &path);
-	if (e < 0)
-		return e;
-	path_tags(r, &path, &unchanged, d.times, tag_ns);
-	for (size_t i = 0; i < r->tag_n; i++) {
-		uint32_t at = r->tags[i].lock != NONE ? x->of_lock[r->tags[i].lock] : NONE;
-
-		if (at != NONE)
-			x->v[at].path_ns += (uint64_t)tag_ns[i];
+	for (size_t i = 0; i < x->r->lock_n; i++) {
+		if (x->of_lock[i] != NONE)
+			x->v[x->of_lock[i]].path_ns += x->r->locks[i].path_ns;
 	}
-	for (size_t i = 0; i < path.n; i++) {
-		size_t p = path.legs[i].first;
-		uint32_t lock = r->points.what[p] == POINT_ACQUIRE ? r->token_lock[r->points.object[p]] : NONE;
-
-		if (path.legs[i].jumped && lock != NONE && x->of_lock[lock] != NONE)
-			x->v[x->of_lock[lock]].path_ns += r->points.run_ns[p];
-	}
-	return 0;
 }
 
 static int by_wait(const void *a, const void *b)
@@ -338,8 +314,9 @@ int replay_locks(const struct replay *r, struct replay_lock **ret, size_t *ret_n
 	if (e < 0)
 		return e;
 	depths_find(&x);
-	if (holds_count(&x) < 0 || blames_add(&x) < 0 || deeds_find(&x) < 0 || paths_add(&x) < 0)
+	if (holds_count(&x) < 0 || blames_add(&x) < 0 || deeds_find(&x) < 0)
 		return -ENOMEM;
+	paths_add(&x);
 	for (size_t i = 0; i < x.n; i++) {
 		if (x.v[i].holder_n)
 			qsort(x.v[i].holders, x.v[i].holder_n, sizeof(*x.v[i].holders), by_blame);

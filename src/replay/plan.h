@@ -113,6 +113,7 @@ struct lock {
 	uint32_t class;	   /* NONE if not simulated */
 	bool simulated;	   /* its holds are known well enough for E2; else its waits have tokens only */
 	int64_t latency_ns; /* median from a release to the woken's running */
+	uint64_t path_ns;   /* of the recording's critical path, in its holds and handoffs */
 };
 
 /* A stretch in which a strand has a lock. */
@@ -152,9 +153,15 @@ struct steps {
 	size_t *first; /* by strand, strand_n + 1: the last of each is its last point, which may say nothing */
 };
 
+struct path;
+
 struct replay {
 	const struct model *m; /* not owned */
 	struct replay_facts facts;
+	uint32_t *waits;       /* the model's by strand, each in time order */
+	size_t *wait_first;    /* of them, by strand, strand_n + 1 */
+	struct path *path;     /* of the unchanged recording in its order; NULL: it is in so many pieces that it isn't kept */
+	uint32_t path_last;    /* the strand with whose end it ends */
 	struct points points;
 	struct long_time *longs;
 	size_t long_n, long_cap;

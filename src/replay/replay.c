@@ -50,6 +50,11 @@ struct replay *replay_free(struct replay *r)
 	if (!r)
 		return NULL;
 	points_free(&r->points);
+	if (r->path)
+		path_done(r->path);
+	free(r->path);
+	free(r->waits);
+	free(r->wait_first);
 	free(r->longs);
 	wcprof_free(r->wcprof);
 	steps_done(&r->steps);
@@ -190,6 +195,38 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 	return unknown_ns * 100 <= (double)r->facts.makespan_ns;
 }
 
+/* What of the path is in a lock's holds, or between a release and the next one's running. */
+static void locks_path(struct replay *r, const struct path *path, const double *tag_ns)
+{
+	for (size_t i = 0; i < r->tag_n; i++) {
+		if (r->tags[i].lock != NONE)
+			r->locks[r->tags[i].lock].path_ns += (uint64_t)tag_ns[i];
+	}
+	for (size_t i = 0; i < path->n; i++) {
+		size_t p = path->legs[i].first;
+		uint32_t lock = r->points.what[p] == POINT_ACQUIRE ? r->token_lock[r->points.object[p]] : NONE;
+
+		if (path->legs[i].jumped && lock != NONE)
+			r->locks[lock].path_ns += r->points.run_ns[p];
+	}
+}
+
+/* Of more pieces than these a path is found once more rather than kept. */
+#define LEGS_KEPT_MAX 1000000
+
+static int path_keep(struct replay *r, struct path *path, uint32_t last)
+{
+	if (path->n > LEGS_KEPT_MAX)
+		return 0;
+	r->path = malloc(sizeof(*r->path));
+	if (!r->path)
+		return -ENOMEM;
+	*r->path = *path;
+	r->path_last = last;
+	*path = (struct path){ 0 };
+	return 0;
+}
+
 static int recorded_find(struct replay *r)
 {
 	static const struct weights unchanged;
@@ -208,9 +245,10 @@ static int recorded_find(struct replay *r)
 	r->facts.e1_ns = d.makespan_ns;
 	path_tags(r, &path, &unchanged, d.times, tag_ns);
 	classes_path(r, tag_ns);
+	locks_path(r, &path, tag_ns);
 	if (!path_is_explained(r, &path))
 		r->facts.missing |= REPLAY_WAKERS_UNKNOWN;
-	return 0;
+	return path_keep(r, &path, d.last);
 }
 
 /* What both engines make of the unchanged recording; none of them looks at what another writes. */
@@ -274,6 +312,8 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 	if (e == 0) {
 		wakers_count(r, d);
 		r->unseen_locks = has_unseen_locks(d);
+		r->waits = TAKE_PTR(d->waits);
+		r->wait_first = TAKE_PTR(d->wait_first);
 	}
 	return e;
 }

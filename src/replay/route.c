@@ -299,25 +299,35 @@ static uint32_t last_strand(const struct router *x)
 	return last;
 }
 
+static int route(struct router *x, const struct path *path)
+{
+	struct replay_stretch gap = { .state = REPLAY_GAP, .class = NONE, .lock = NONE };
+	int e = stretch_add(x, &gap, path->begin_ns);
+
+	for (size_t i = 0; i < path->n && e == 0; i++)
+		e = leg_add(x, &path->legs[i]);
+	return e;
+}
+
 int replay_path(const struct replay *r, struct replay_stretch **ret, size_t *ret_n)
 {
 	static const struct weights unchanged;
 	_cleanup_(e1_detail_done) struct e1_detail d = { 0 };
 	_cleanup_(path_done) struct path path = { 0 };
 	_cleanup_(router_done) struct router x = { .r = r };
-	struct replay_stretch gap = { .state = REPLAY_GAP, .class = NONE, .lock = NONE };
-	int e = e1_detail(r, &unchanged, E1_TIMES | E1_SOURCES, &d);
+	int e = router_init(&x, r);
+	uint32_t last = e == 0 ? last_strand(&x) : NONE;
 
-	if (e == 0)
-		e = router_init(&x, r);
-	if (e == 0)
-		d.last = last_strand(&x);
-	if (e == 0)
-		e = path_find(r, &unchanged, &d, &path);
-	if (e == 0)
-		e = stretch_add(&x, &gap, path.begin_ns);
-	for (size_t i = 0; i < path.n && e == 0; i++)
-		e = leg_add(&x, &path.legs[i]);
+	if (e == 0 && r->path && r->path_last == last) {
+		e = route(&x, r->path);
+	} else if (e == 0) {
+		e = e1_detail(r, &unchanged, E1_TIMES | E1_SOURCES, &d);
+		d.last = last;
+		if (e == 0)
+			e = path_find(r, &unchanged, &d, &path);
+		if (e == 0)
+			e = route(&x, &path);
+	}
 	if (e < 0)
 		return e;
 	*ret = TAKE_PTR(x.v);

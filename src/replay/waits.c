@@ -87,7 +87,8 @@ size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *f
 	return low;
 }
 
-int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first)
+/* ret_first: strand_n + 1. */
+static int waits_by_strand(const struct replay *r, uint32_t **ret, size_t **ret_first)
 {
 	const struct model *m = r->m;
 	size_t n = r->strand_n;
