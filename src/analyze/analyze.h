@@ -27,6 +27,7 @@ struct analyze_entry {
 	uint32_t name_id;  /* string */
 	uint32_t kind_id;  /* string: wait_kind, for tables by resource; 0: unknown */
 	uint32_t stack_k, stack_u; /* for tables by stack, of the first wait */
+	uint32_t first;	     /* the first wait */
 	uint8_t where;	     /* enum analyze_where of the first wait; what nearly all share in tables by resource */
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns;
@@ -99,8 +100,16 @@ enum analyze_by {
 	ANALYZE_BY_THREAD,
 	ANALYZE_BY_OP_CLASS, /* of the waiting op */
 	ANALYZE_BY_KIND,     /* reason and kind */
+	ANALYZE_BY_MAX,
 };
-/* Waits grouped; strings it needs are interned in m->strings. 0, -ENOMEM. */
+/*
+ * Waits grouped, in two steps: the first reads the model only, so that others may do so at the same time. Until the
+ * second names of entries are blank, and their order any. 0, -ENOMEM.
+ */
+int analyze_group_count(const struct model *m, enum analyze_by by, const struct analyze_filter *f,
+			struct analyze_table *ret);
+int analyze_group_name(struct model *m, enum analyze_by by, struct analyze_table *t);
+/* Both; strings it needs are interned in m->strings. 0, -ENOMEM. */
 int analyze_group(struct model *m, enum analyze_by by, struct analyze_table *ret);
 int analyze_group_filtered(struct model *m, enum analyze_by by, const struct analyze_filter *f,
 			   struct analyze_table *ret);

@@ -2,7 +2,9 @@
 /*
  * Every table is the same walk: a 64-bit key of a wait, a map from key to
  * entry, sums. What a table is about is two small functions of the registry
- * below, the key of a wait and, once an entry, its name.
+ * below, the key of a wait and, once an entry, its name. Names are made
+ * afterwards, since most are new strings: the walk writes nothing that others
+ * read.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +22,7 @@
 #include "util/vec.h"
 
 struct grouping {
-	struct model *m;
+	const struct model *m;
 	uint32_t *row_sorts; /* by row: dense number of its (reason, kind) */
 	uint32_t *lock_functions; /* by row: string, as analyze_lock_function() */
 	struct where where;
@@ -305,7 +307,7 @@ static int waits_group(struct grouping *g, const struct group_row *by, const str
 		       struct analyze_table *t)
 {
 	_cleanup_(map_freep) struct map *index = NULL;
-	struct model *m = g->m;
+	const struct model *m = g->m;
 	size_t cap = 0;
 
 	if (map_new(&index) < 0)
@@ -314,22 +316,45 @@ static int waits_group(struct grouping *g, const struct group_row *by, const str
 		const struct model_wait *w = &m->waits[i];
 		const struct model_row *row = &m->rows[w->row];
 		uint64_t key, at;
-		uint32_t name_id;
 
 		if ((!by->with_cpu && row->reason == REASON_CPU) || !filter_wait(filter, w))
 			continue;
 		key = by->key(g, w);
 		if (!map_get(index, key, &at)) {
-			if (by->name(m, w, &name_id) < 0 || VEC_RESERVE(t->entries, cap, t->n + 1) < 0 ||
-			    map_put(index, key, t->n) < 0)
+			if (VEC_RESERVE(t->entries, cap, t->n + 1) < 0 || map_put(index, key, t->n) < 0)
 				return -ENOMEM;
 			at = t->n++;
-			t->entries[at] = (struct analyze_entry){ .name_id = name_id, .kind_id = row->kind_id,
+			t->entries[at] = (struct analyze_entry){ .first = (uint32_t)i, .kind_id = row->kind_id,
 								 .stack_k = row->kstack, .stack_u = row->ustack,
 								 .where = (uint8_t)where_of(&g->where, w),
 								 .reason = row->reason, .idle = true };
 		}
 		entry_add(&t->entries[at], row, w, filter_wait_is_idle(filter, w));
+	}
+	return 0;
+}
+
+int analyze_group_count(const struct model *m, enum analyze_by by, const struct analyze_filter *f,
+			struct analyze_table *ret)
+{
+	_cleanup_(filter_done) struct filter filter = { 0 };
+	_cleanup_(grouping_done) struct grouping g = { .m = m };
+	_cleanup_(analyze_table_done) struct analyze_table t = { 0 };
+
+	if (filter_init(&filter, m, f) < 0 || row_sorts_make(&g) < 0 || stacks_fold(m, &g.stacks) < 0 ||
+	    where_init(&g.where, m) < 0 || lock_functions_make(&g) < 0 ||
+	    waits_group(&g, &groups[by], &filter, &t) < 0)
+		return -ENOMEM;
+	*ret = t;
+	t = (struct analyze_table){ 0 };
+	return 0;
+}
+
+int analyze_group_name(struct model *m, enum analyze_by by, struct analyze_table *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (groups[by].name(m, &m->waits[t->entries[i].first], &t->entries[i].name_id) < 0)
+			return -ENOMEM;
 	}
 	if (t->n)
 		qsort(t->entries, t->n, sizeof(*t->entries), entry_compare);
@@ -339,13 +364,9 @@ static int waits_group(struct grouping *g, const struct group_row *by, const str
 int analyze_group_filtered(struct model *m, enum analyze_by by, const struct analyze_filter *f,
 			   struct analyze_table *ret)
 {
-	_cleanup_(filter_done) struct filter filter = { 0 };
-	_cleanup_(grouping_done) struct grouping g = { .m = m };
 	_cleanup_(analyze_table_done) struct analyze_table t = { 0 };
 
-	if (filter_init(&filter, m, f) < 0 || row_sorts_make(&g) < 0 || stacks_fold(m, &g.stacks) < 0 ||
-	    where_init(&g.where, m) < 0 || lock_functions_make(&g) < 0 ||
-	    waits_group(&g, &groups[by], &filter, &t) < 0)
+	if (analyze_group_count(m, by, f, &t) < 0 || analyze_group_name(m, by, &t) < 0)
 		return -ENOMEM;
 	*ret = t;
 	t = (struct analyze_table){ 0 };

@@ -6,6 +6,13 @@
 #include "cmd/report-replay.h"
 #include "cmd/report-sections.h"
 
+void report_health_find(struct report *r)
+{
+	if (!r->has_health)
+		analyze_health(r->m, &r->health);
+	r->has_health = true;
+}
+
 int report_health_make(struct report *r)
 {
 	int e = report_section_make(r, SECTION_WALL);
@@ -17,7 +24,7 @@ int report_health_make(struct report *r)
 	if (e == 0 && analyze_endings(r->m, STACK_KERNEL, &r->kernel_endings) < 0)
 		e = -ENOMEM;
 	if (e == 0)
-		analyze_health(r->m, &r->health);
+		report_health_find(r);
 	/* The path's sum is the third of the sums that must close. */
 	if (e == 0)
 		e = report_section_make(r, SECTION_PATH);

@@ -253,7 +253,7 @@ int report_machines_make(struct report *r)
 	const struct replay_scenario scenarios[REPORT_MACHINES] = {
 		[REPORT_MORE_CPUS] = { &more, 1 }, [REPORT_NO_QUEUE] = { &none, 1 },
 	};
-	int e = report_section_make(r, SECTION_PATH);
+	int e = report_stretches_make(r);
 
 	/* Without a number of CPUs there is nothing to double. */
 	r->has_machines = e == 0 && r->replay_facts.cpu_n && queued_ns(r) >= (uint64_t)report_worth_ns(r);

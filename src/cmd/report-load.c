@@ -277,6 +277,8 @@ void report_done(struct report *r)
 	dump_facts_done(&r->facts);
 	analyze_picked_done(&r->picked);
 	analyze_table_done(&r->kinds);
+	for (size_t i = 0; i < ANALYZE_BY_MAX; i++)
+		analyze_table_done(&r->counted[i].table);
 	analyze_table_done(&r->resources);
 	analyze_table_done(&r->wakers);
 	analyze_table_done(&r->callers);

@@ -16,13 +16,21 @@
 
 enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33, THING_COLUMNS = 15 };
 
+int report_stretches_make(struct report *r)
+{
+	int e = r->has_stretches ? 0 : replay_path(r->replay, &r->stretches, &r->stretch_n);
+
+	r->has_stretches = e == 0;
+	return e;
+}
+
 int report_path_make(struct report *r)
 {
 	int e = report_section_make(r, SECTION_CPU);
 
 	if (e == 0)
 		e = report_replay_need(r);
-	return e < 0 ? e : replay_path(r->replay, &r->stretches, &r->stretch_n);
+	return e < 0 ? e : report_stretches_make(r);
 }
 
 /* Stretches of one state and class; of those that waited, for one sort of thing. */

@@ -52,12 +52,13 @@ int report_section_make(struct report *r, enum report_section section)
 {
 	int e = 0;
 
-	if (r->made & SECTION_BIT(section))
+	/* Several are made at once by report-ahead.c. */
+	if (__atomic_load_n(&r->made, __ATOMIC_RELAXED) & SECTION_BIT(section))
 		return 0;
 	if (report_section_rows[section].make)
 		e = report_section_rows[section].make(r);
 	if (e == 0)
-		__atomic_fetch_or(&r->made, SECTION_BIT(section), __ATOMIC_RELAXED); /* report-ahead.c */
+		__atomic_fetch_or(&r->made, SECTION_BIT(section), __ATOMIC_RELAXED);
 	return e;
 }
 

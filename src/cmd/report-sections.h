@@ -56,8 +56,18 @@ bool report_stretch_passes(const struct report *r, const struct replay_stretch *
 /* A line that says so, of a section that can't be cut to the filter. */
 void report_unfiltered_print(const struct page *p, const char *what);
 
-/* r->actors, once, with the queues. 0, -ENOMEM. */
+/*
+ * Parts of sections that read the model only, each once: r->actors with the queues; r->health; the tail without what
+ * would bring it down (needs classes); the waits of a table (report_group() gives them names); of the replay, which must
+ * be there, the stretches of the path. 0, -ENOMEM.
+ */
 int report_actors_make(struct report *r);
+void report_health_find(struct report *r);
+int report_tail_find(struct report *r);
+int report_group_count(struct report *r, enum analyze_by by);
+/* The tables of waits that a page asks for: SECTION_BIT()s. */
+uint64_t report_wait_tables(const struct report *r);
+int report_stretches_make(struct report *r);
 /* How many of a section's n lines --top leaves. */
 size_t report_rows_max(const struct report *r, size_t n);
 /* Lines of a page's head and foot. */

@@ -129,13 +129,36 @@ static void unblocked_drop(struct analyze_table *t)
 		t->n--;
 }
 
+int report_group_count(struct report *r, enum analyze_by by)
+{
+	struct analyze_filter f = r->filter;
+
+	if (r->counted[by].is_there)
+		return 0;
+	if (by != ANALYZE_BY_KIND)
+		f.idle = r->o->everything ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
+	if (analyze_group_count(r->m, by, &f, &r->counted[by].table) < 0)
+		return -ENOMEM;
+	r->counted[by].is_there = true;
+	return 0;
+}
+
+static int group_take(struct report *r, enum analyze_by by, struct analyze_table *ret)
+{
+	if (report_group_count(r, by) < 0 || analyze_group_name(r->m, by, &r->counted[by].table) < 0)
+		return -ENOMEM;
+	*ret = r->counted[by].table;
+	r->counted[by].table = (struct analyze_table){ 0 };
+	r->counted[by].is_there = false;
+	return 0;
+}
+
 /* A table and, where the page lists those too, the one of what is idle by design. */
 static int group(struct report *r, enum analyze_by by, struct analyze_table *ret, struct analyze_table *ret_idle)
 {
 	struct analyze_filter f = r->filter;
 
-	f.idle = r->o->everything ? ANALYZE_IDLE_TOO : ANALYZE_IDLE_NOT;
-	if (analyze_group_filtered(r->m, by, &f, ret) < 0)
+	if (group_take(r, by, ret) < 0)
 		return -ENOMEM;
 	unblocked_drop(ret);
 	if (!r->idle_listed || !ret_idle)
@@ -229,13 +252,20 @@ static bool nearly_all_is_idle(const struct report *r)
  */
 static bool path_is_asked(struct report *r)
 {
-	struct analyze_health health;
-
 	/* What still waits has not come to its end. */
-	analyze_health(r->m, &health);
-	return (r->facts.has_exit_status || !health.open_wait_n) && !report_is_damaged(r) &&
+	report_health_find(r);
+	return (r->facts.has_exit_status || !r->health.open_wait_n) && !report_is_damaged(r) &&
 	       !dump_dropped_events(r->m) && report_replay_need(r) == 0 && r->replay_facts.makespan_ns > 0 &&
 	       !(r->replay_facts.missing & REPLAY_OPEN) && !report_is_filtered(r);
+}
+
+/* A dump of the engine has no stacks. Goroutines that wait for work would be most of the stacks and wakers. */
+uint64_t report_wait_tables(const struct report *r)
+{
+	if (r->m->goroutine_n)
+		return SECTION_BIT(SECTION_RESOURCES);
+	return SECTION_BIT(SECTION_RESOURCES) | SECTION_BIT(SECTION_WAKERS) |
+	       (r->m->stack_n > 1 ? SECTION_BIT(SECTION_STACKS) : 0);
 }
 
 static uint64_t sections_of(struct report *r)
@@ -251,30 +281,26 @@ static uint64_t sections_of(struct report *r)
 		return SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_LIBRARY) | SECTION_BIT(SECTION_SELF) |
 		       SECTION_BIT(SECTION_INCLUSIVE) | SECTION_BIT(SECTION_NEAREST);
 	sections = SECTION_BIT(SECTION_WALL) | SECTION_BIT(SECTION_TAIL) | SECTION_BIT(SECTION_LOCKS) |
-		   SECTION_BIT(SECTION_RESOURCES) | (r->m->goroutine_n ? 0 : SECTION_BIT(SECTION_WAKERS));
+		   report_wait_tables(r);
 	if (path_is_asked(r))
 		sections |= SECTION_BIT(SECTION_PATH) | SECTION_BIT(SECTION_WHATIF);
-	/* A dump of the engine has neither threads nor stacks; what waited is an op there. Goroutines that wait for work
-	 * would be most of the stacks and wakers. */
-	return sections | (r->m->stack_n > 1 && !r->m->goroutine_n ? SECTION_BIT(SECTION_STACKS) : 0) |
-	       (r->m->sample_n > 1 ? SECTION_BIT(SECTION_ONCPU) : 0) |
+	/* A dump of the engine has no threads; what waited is an op there. */
+	return sections | (r->m->sample_n > 1 ? SECTION_BIT(SECTION_ONCPU) : 0) |
 	       (r->m->thread_n > 1 ? SECTION_BIT(SECTION_OPEN) :
 				     SECTION_BIT(SECTION_CLASSES) | SECTION_BIT(SECTION_OPS));
 }
 
 int report_tables_make(struct report *r)
 {
-	if (picked_make(r) < 0 || analyze_time_filtered(r->m, &r->filter, &r->time) < 0 ||
-	    analyze_group_filtered(r->m, ANALYZE_BY_KIND, &r->filter, &r->kinds) < 0)
-		return -ENOMEM;
-	if (report_ahead_compile(r) < 0)
+	if (picked_make(r) < 0 || analyze_time_filtered(r->m, &r->filter, &r->time) < 0 || report_ahead_compile(r) < 0 ||
+	    group_take(r, ANALYZE_BY_KIND, &r->kinds) < 0)
 		return -ENOMEM;
 	r->sections = sections_of(r);
-	if (report_ahead_sections(r) < 0)
-		return -ENOMEM;
 	/* Where a path says what it came to, who was parked meanwhile is no news. */
 	r->idle_listed = !r->o->everything && nearly_all_is_idle(r) &&
 			 (r->o->sections || r->o->json || !(r->sections & SECTION_BIT(SECTION_PATH)));
+	if (report_ahead_sections(r) < 0)
+		return -ENOMEM;
 	for (unsigned i = 0; i < SECTION_MAX; i++) {
 		if (r->sections >> i & 1 && report_section_make(r, (enum report_section)i) < 0)
 			return -ENOMEM;

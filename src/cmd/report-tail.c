@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* The slowest hundredth of a class beside its middle, by reason: means of one op each. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,13 +18,12 @@ bool report_tail_is_of_requests(const struct report *r)
 }
 
 /* The class is the one that --class names or, if that is none of such ops, the one with most time. */
-int report_tail_make(struct report *r)
+int report_tail_find(struct report *r)
 {
 	size_t at;
-	int e = report_section_make(r, SECTION_CLASSES);
 
-	if (e < 0)
-		return e;
+	if (r->is_tail_found)
+		return 0;
 	r->has_tail = analyze_tail_class(r->classes, r->class_n, &at);
 	for (size_t i = 0; i < r->class_n && r->o->class_n; i++) {
 		const struct analyze_class *c = &r->classes[i];
@@ -34,10 +34,19 @@ int report_tail_make(struct report *r)
 			break;
 		}
 	}
-	if (!r->has_tail)
-		return 0;
-	e = analyze_tail(r->m, &r->filter, r->classes[at].kind, r->classes[at].class_id, &r->tail);
-	return e == 0 && report_tail_is_of_requests(r) ? report_slow_make(r) : e;
+	if (r->has_tail && analyze_tail(r->m, &r->filter, r->classes[at].kind, r->classes[at].class_id, &r->tail) < 0)
+		return -ENOMEM;
+	r->is_tail_found = true;
+	return 0;
+}
+
+int report_tail_make(struct report *r)
+{
+	int e = report_section_make(r, SECTION_CLASSES);
+
+	if (e == 0)
+		e = report_tail_find(r);
+	return e == 0 && r->has_tail && report_tail_is_of_requests(r) ? report_slow_make(r) : e;
 }
 
 static uint64_t mean(uint64_t sum, const struct analyze_tail_group *g)

@@ -105,8 +105,15 @@ struct report {
 	/* Nearly all blocked time is idle by design: the page lists that too, from the idle_ tables. */
 	bool idle_listed;
 
+	/* Made ahead, and not yet asked for by whom they are for. */
+	struct {
+		bool is_there;
+		struct analyze_table table; /* without names */
+	} counted[ANALYZE_BY_MAX];
+	bool has_health, has_stretches, is_tail_found;
+
 	/* By section, blank until that is made. */
-	struct analyze_health health;
+	struct analyze_health health; /* report_health_find() */
 	struct analyze_endings user_endings, kernel_endings;
 	struct analyze_states states;
 	struct analyze_table resources, wakers, callers, stacks, ops;
