@@ -221,47 +221,65 @@ _Static_assert((int)E1_LANES == (int)WCPROF_LANES, "one batch for both");
 struct evaluation {
 	const struct replay *r;
 	const struct replay_scenario *s;
+	size_t n;
 	struct weights w[E1_LANES];
 	struct replay_outcome *v;
 	unsigned engines;
 };
 
-/* What E1 does not do for several at once. */
-static int one_evaluate(void *arg, size_t i)
-{
-	struct evaluation *x = arg;
-	struct e2_result two = { .makespan_ns = -1 };
-	int e = 0;
-
-	if (x->engines & REPLAY_E2 && x->r->facts.e2_ns >= 0)
-		e = e2_run(x->r, &x->w[i], NULL, NULL, &two);
-	x->v[i].e2_ns = two.makespan_ns;
-	if (e == 0 && x->engines & REPLAY_NEXT)
-		e = next_find(x->r, &x->w[i], &x->v[i].next);
-	if (e == 0)
-		outcome_judge(x->r, &x->s[i], &x->v[i]);
-	return e;
-}
-
-/* At most E1_LANES of them. */
-static int some_evaluate(struct evaluation *x, size_t n)
+static int together_evaluate(struct evaluation *x)
 {
 	int64_t e1_ns[E1_LANES], wcprof_ns[E1_LANES];
 	int e = 0;
 
-	for (size_t i = 0; i < n && e == 0; i++) {
-		x->v[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
-		e = weights_make(x->r, &x->s[i], &x->w[i]);
-	}
-	if (e == 0 && x->engines & REPLAY_E1)
-		e = e1_run(x->r, x->w, n, e1_ns);
+	if (x->engines & REPLAY_E1)
+		e = e1_run(x->r, x->w, x->n, e1_ns);
 	if (e == 0 && x->engines & REPLAY_WCPROF)
-		e = wcprof_run(x->r, x->w, n, wcprof_ns);
-	for (size_t i = 0; i < n && e == 0; i++) {
+		e = wcprof_run(x->r, x->w, x->n, wcprof_ns);
+	for (size_t i = 0; i < x->n && e == 0; i++) {
 		x->v[i].e1_ns = x->engines & REPLAY_E1 ? e1_ns[i] : -1;
 		x->v[i].wcprof_ns = x->engines & REPLAY_WCPROF ? wcprof_ns[i] : -1;
 	}
-	return e < 0 ? e : crew_run(n, one_evaluate, x);
+	return e;
+}
+
+/* What no engine does for several at once. */
+static int one_evaluate(struct evaluation *x, size_t i)
+{
+	struct e2_result two;
+	int e = 0;
+
+	if (x->engines & REPLAY_E2 && x->r->facts.e2_ns >= 0) {
+		e = e2_run(x->r, &x->w[i], NULL, NULL, &two);
+		x->v[i].e2_ns = e == 0 ? two.makespan_ns : -1;
+	}
+	if (e == 0 && x->engines & REPLAY_NEXT)
+		e = next_find(x->r, &x->w[i], &x->v[i].next);
+	return e;
+}
+
+static int evaluation_do(void *arg, size_t i)
+{
+	struct evaluation *x = arg;
+
+	return i == 0 ? together_evaluate(x) : one_evaluate(x, i - 1);
+}
+
+/* At most E1_LANES of them. */
+static int some_evaluate(struct evaluation *x)
+{
+	size_t jobs = 1 + (x->engines & (REPLAY_E2 | REPLAY_NEXT) ? x->n : 0);
+	int e = 0;
+
+	for (size_t i = 0; i < x->n && e == 0; i++) {
+		x->v[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
+		e = weights_make(x->r, &x->s[i], &x->w[i]);
+	}
+	if (e == 0)
+		e = crew_run(jobs, evaluation_do, x);
+	for (size_t i = 0; i < x->n && e == 0; i++)
+		outcome_judge(x->r, &x->s[i], &x->v[i]);
+	return e;
 }
 
 struct batches {
@@ -277,9 +295,9 @@ static int batch_evaluate(void *arg, size_t i)
 	const struct batches *b = arg;
 	size_t from = i * E1_LANES, n = b->n - from < E1_LANES ? b->n - from : E1_LANES;
 	struct evaluation x = {
-		.r = b->r, .s = b->s + from, .v = b->v + from, .engines = b->engines,
+		.r = b->r, .s = b->s + from, .n = n, .v = b->v + from, .engines = b->engines,
 	};
-	int e = some_evaluate(&x, n);
+	int e = some_evaluate(&x);
 
 	for (size_t k = 0; k < n; k++)
 		weights_done(&x.w[k]);
