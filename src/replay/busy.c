@@ -76,7 +76,7 @@ static int time_add(struct busy *b, int64_t from_ns, int64_t to_ns)
 
 static int sweep_step(struct sweep *x, struct busy *b)
 {
-	int64_t now_ns = (int64_t)x->heap.v[0].key;
+	int64_t now_ns = (int64_t)heap_first(&x->heap);
 	uint32_t s = heap_pop(&x->heap);
 	struct walk *k = &x->walks[s];
 

@@ -409,14 +409,14 @@ static bool next_event(struct sim *x, uint32_t *ret)
 
 		if (!x->computers[g].n)
 			continue;
-		at = x->now + (x->computers[g].v[0].key - x->clock[g]) / x->rates[g];
+		at = x->now + (heap_first(&x->computers[g]) - x->clock[g]) / x->rates[g];
 		if (at < first) {
 			first = at;
 			from = g;
 		}
 	}
-	while (x->sleepers.n && x->sleepers.v[0].key <= first) {
-		double at = x->sleepers.v[0].key;
+	while (x->sleepers.n && heap_first(&x->sleepers) <= first) {
+		double at = heap_first(&x->sleepers);
 		uint32_t s = heap_pop(&x->sleepers);
 
 		if (!(x->actors[s].due >= at && x->actors[s].due <= at))
@@ -430,8 +430,8 @@ static bool next_event(struct sim *x, uint32_t *ret)
 		return false;
 	advance(x, first);
 	/* Rounding may leave it a little short. */
-	if (x->clock[from] < x->computers[from].v[0].key)
-		x->clock[from] = x->computers[from].v[0].key;
+	if (x->clock[from] < heap_first(&x->computers[from]))
+		x->clock[from] = heap_first(&x->computers[from]);
 	*ret = heap_pop(&x->computers[from]);
 	x->counts[from]--;
 	x->rates = cpus_rates(x->cpus, x->counts);

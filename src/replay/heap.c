@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /*
  * Which of two entries is less is as good as random, so nothing here jumps on
- * it. What is taken out leaves a hole that goes down to a leaf, always by the
- * lesser child; the last entry goes there and then up, mostly not far.
+ * it: an entry is one number, and what is less of four is found by three
+ * comparisons, of which two don't wait for each other. What is taken out leaves
+ * a hole that goes down to a leaf, always by the least child; the last entry goes
+ * there and then up, mostly not far. Blanks behind the last stand for children
+ * that there are none of.
  */
 #include "replay/heap.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "util/vec.h"
 
-/* Times are not negative: their bits, read as an integer, are in the same order. */
-static inline bool is_less(const struct heap_entry *a, const struct heap_entry *b)
-{
-	union {
-		double key;
-		uint64_t bits;
-	} x = { .key = a->key }, y = { .key = b->key };
+enum { CHILDREN = 4, BLANKS = CHILDREN };
 
-	/* Numbers wrap; entries that far apart are never in one heap. */
-	return (x.bits < y.bits) | ((x.bits == y.bits) & ((int32_t)(a->seq - b->seq) < 0));
-}
+/* Greater than any. */
+#define BLANK (~(unsigned __int128)0)
 
-static inline void put_up(struct heap *h, size_t i, struct heap_entry x)
+static inline void put_up(struct heap *h, size_t i, unsigned __int128 x)
 {
 	while (i) {
-		size_t up = (i - 1) / 2;
+		size_t up = (i - 1) / CHILDREN;
 
-		if (!is_less(&x, &h->v[up]))
+		if (x >= h->v[up])
 			break;
 		h->v[i] = h->v[up];
 		i = up;
@@ -36,26 +31,44 @@ static inline void put_up(struct heap *h, size_t i, struct heap_entry x)
 	h->v[i] = x;
 }
 
+static int room_make(struct heap *h)
+{
+	size_t had = h->cap;
+
+	if (VEC_RESERVE(h->v, h->cap, h->n + 1 + BLANKS) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < BLANKS && !had; i++)
+		h->v[i] = BLANK;
+	return 0;
+}
+
 int heap_push(struct heap *h, double key, uint32_t strand)
 {
-	/* Adding makes a negative 0 a positive one. */
-	struct heap_entry x = { .key = key + 0.0, .seq = h->seq++, .strand = strand };
+	/* Bits of times that are not negative are in the same order, read as an integer; adding 0 makes a negative 0 positive. */
+	union {
+		double key;
+		uint64_t bits;
+	} x = { .key = key + 0.0 };
 
-	if (h->n == h->cap && VEC_RESERVE(h->v, h->cap, h->n + 1) < 0)
+	if (h->n + 1 + BLANKS > h->cap && room_make(h) < 0)
 		return -ENOMEM;
-	put_up(h, h->n++, x);
+	h->v[h->n + BLANKS] = BLANK;
+	put_up(h, h->n++, (unsigned __int128)x.bits << 64 | (uint64_t)h->seq++ << 32 | strand);
 	return 0;
 }
 
 uint32_t heap_pop(struct heap *h)
 {
-	uint32_t strand = h->v[0].strand;
-	struct heap_entry last = h->v[--h->n];
+	uint32_t strand = (uint32_t)h->v[0];
+	unsigned __int128 last = h->v[--h->n];
 	size_t i = 0, down;
 
-	while ((down = 2 * i + 1) < h->n) {
-		/* Behind an only child lies what was the last entry: if it is less this is its place. */
-		down += is_less(&h->v[down + 1], &h->v[down]);
+	h->v[h->n] = BLANK;
+	while ((down = CHILDREN * i + 1) < h->n) {
+		size_t a = down + (h->v[down + 1] < h->v[down]);
+		size_t b = down + 2 + (h->v[down + 3] < h->v[down + 2]);
+
+		down = h->v[b] < h->v[a] ? b : a;
 		h->v[i] = h->v[down];
 		i = down;
 	}
