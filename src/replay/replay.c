@@ -260,7 +260,9 @@ static int baseline_find(void *arg, size_t i)
 
 	switch (i) {
 	case 0:
-		e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
+		e = steps_make(r, false, false, &r->steps);
+		if (e == 0)
+			e = e2_run(r, &(struct weights){ .cpu_n = r->facts.cpu_n }, NULL, NULL, &two);
 		if (e == 0) {
 			r->facts.e2_ns = two.makespan_ns;
 			r->facts.forced_n = two.forced_n;
@@ -283,6 +285,24 @@ static int draft_half(void *arg, size_t i)
 	if (e == 0)
 		e = draft_holds(d);
 	return e == 0 ? draft_items(d) : e;
+}
+
+struct points_asked {
+	struct draft *d;
+	struct emit_samples *samples;
+};
+
+/* Likewise, of points that are in their order. */
+static int points_half(void *arg, size_t i)
+{
+	const struct points_asked *x = arg;
+	struct replay *r = x->d->r;
+
+	if (i == 0)
+		return classes_make(r, x->samples);
+	wakers_count(r, x->d);
+	r->unseen_locks = has_unseen_locks(x->d);
+	return 0;
 }
 
 static int compile(struct replay *r, struct draft *d, struct emit_samples *samples)
@@ -308,10 +328,8 @@ static int compile(struct replay *r, struct draft *d, struct emit_samples *sampl
 	if (e == 0)
 		e = draft_order(d);
 	if (e == 0)
-		e = classes_make(r, samples);
+		e = crew_run(2, points_half, &(struct points_asked){ .d = d, .samples = samples });
 	if (e == 0) {
-		wakers_count(r, d);
-		r->unseen_locks = has_unseen_locks(d);
 		r->waits = TAKE_PTR(d->waits);
 		r->wait_first = TAKE_PTR(d->wait_first);
 	}
@@ -340,9 +358,6 @@ int replay_new(const struct model *m, const struct replay_options *o, struct rep
 	for (size_t s = 0; s < r->strand_n; s++)
 		r->facts.strand_n += !r->strands[s].clock;
 	r->facts.point_n = r->points.n;
-	e = steps_make(r, false, false, &r->steps);
-	if (e < 0)
-		return e;
 	e = wcprof_new(&r->wcprof);
 	if (e == 0)
 		e = crew_run(2, baseline_find, r);
