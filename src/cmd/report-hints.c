@@ -150,6 +150,7 @@ static int hints_evaluate(const struct report *r, struct report_hint *list, size
 						     .factor = factor_of(&list[i],
 									 replay_class(r->replay, list[i].class)) };
 		scenarios[i] = (struct replay_scenario){ .changes = &changes[i], .n = 1 };
+		outcomes[i] = list[i].outcome;
 	}
 	e = n ? replay_evaluate(r->replay, scenarios, n, engines, outcomes) : 0;
 	for (size_t i = 0; e == 0 && i < n; i++)
@@ -220,7 +221,7 @@ int report_hints_make(struct report *r)
 	x.n = told_drop(r, x.list, x.n);
 	if (x.n > simulated_max(r))
 		x.n = simulated_max(r);
-	e = hints_evaluate(r, x.list, x.n, REPLAY_E1 | REPLAY_E2);
+	e = hints_evaluate(r, x.list, x.n, REPLAY_E1_KNOWN | REPLAY_E2);
 	if (e < 0)
 		return e;
 	if (x.n)

@@ -129,8 +129,11 @@ void replay_scenario_done(struct replay_scenario *s); /* of one that replay_pars
  */
 int replay_parse(const struct replay *r, const char *expr, struct replay_scenario *ret, char **ret_error);
 
-/* NEXT is none, but one more question, whose answer is worth a replay: what has most of the path then. */
-enum replay_engines { REPLAY_E1 = 1, REPLAY_E2 = 2, REPLAY_WCPROF = 4, REPLAY_NEXT = 8 };
+/*
+ * Two are none. NEXT: one more question, whose answer is worth a replay: what has most of the path then. E1_KNOWN: the
+ * outcomes have E1's makespans, from a call before.
+ */
+enum replay_engines { REPLAY_E1 = 1, REPLAY_E2 = 2, REPLAY_WCPROF = 4, REPLAY_NEXT = 8, REPLAY_E1_KNOWN = 16 };
 enum replay_grade_why {
 	REPLAY_WHY_BASELINE_1 = 1 << 0,	  /* E1 doesn't reproduce the recording within 1% */
 	REPLAY_WHY_BASELINE_2 = 1 << 1,	  /* nor E2 */

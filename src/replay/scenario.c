@@ -237,7 +237,8 @@ static int together_evaluate(struct evaluation *x)
 	if (e == 0 && x->engines & REPLAY_WCPROF)
 		e = wcprof_run(x->r, x->w, x->n, wcprof_ns);
 	for (size_t i = 0; i < x->n && e == 0; i++) {
-		x->v[i].e1_ns = x->engines & REPLAY_E1 ? e1_ns[i] : -1;
+		if (x->engines & REPLAY_E1)
+			x->v[i].e1_ns = e1_ns[i];
 		x->v[i].wcprof_ns = x->engines & REPLAY_WCPROF ? wcprof_ns[i] : -1;
 	}
 	return e;
@@ -272,7 +273,9 @@ static int some_evaluate(struct evaluation *x)
 	int e = 0;
 
 	for (size_t i = 0; i < x->n && e == 0; i++) {
-		x->v[i] = (struct replay_outcome){ .e1_ns = -1, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
+		int64_t e1_ns = x->engines & REPLAY_E1_KNOWN ? x->v[i].e1_ns : -1;
+
+		x->v[i] = (struct replay_outcome){ .e1_ns = e1_ns, .e2_ns = -1, .wcprof_ns = -1, .next = UINT32_MAX };
 		e = weights_make(x->r, &x->s[i], &x->w[i]);
 	}
 	if (e == 0)

@@ -100,6 +100,33 @@ Test(ops, forks)
 	cr_expect(ask("root * 0") == 70);
 }
 
+/* What has most of the path then is told to who asks; E1's answer can be had first, and is not worked out again. */
+Test(ops, questions_in_turn)
+{
+	uint32_t root = op(OP_CALL, "root", 0, 0, 100);
+	struct replay_outcome once, turns, alone;
+	struct replay_scenario s = { 0 };
+	char *error = NULL;
+	struct replay *r;
+
+	op(OP_CALL, "one", root, 10, 60);
+	op(OP_CALL, "two", root, 20, 90);
+	cr_assert(replay_new(m, NULL, &r) == 0);
+	cr_assert(replay_parse(r, "two * 0.5", &s, &error) == 0, "%s", error);
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E1 | REPLAY_E2 | REPLAY_NEXT, &once) == 0);
+	cr_assert(once.next < replay_class_n(r));
+	cr_expect_str_eq(strtab_str(m->strings, replay_class(r, once.next)->name_id), "one");
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E1, &turns) == 0);
+	cr_expect(turns.next == UINT32_MAX && turns.e2_ns == -1);
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E1_KNOWN | REPLAY_E2, &turns) == 0);
+	cr_expect(turns.e1_ns == once.e1_ns && turns.e2_ns == once.e2_ns && turns.best_ns == once.best_ns &&
+		  turns.low_ns == once.low_ns && turns.high_ns == once.high_ns && turns.why == once.why);
+	cr_assert(replay_evaluate(r, &s, 1, REPLAY_E2, &alone) == 0);
+	cr_expect(alone.e1_ns == -1 && alone.e2_ns == once.e2_ns);
+	replay_scenario_done(&s);
+	replay_free(r);
+}
+
 /* A wait for a named resource keeps its length; one that was given up too, unless its op ends in time for it. */
 Test(ops, waits_without_an_end_that_is_known)
 {
