@@ -198,6 +198,27 @@ Test(analyze, by_waker_from_outside)
 	model_free(m);
 }
 
+/* In two steps: the first leaves the model's strings alone, for others read them meanwhile. */
+Test(analyze, counted_before_it_is_named)
+{
+	struct model *m = recording();
+	size_t string_n = strtab_n(m->strings);
+	struct analyze_table t, whole;
+
+	cr_assert(analyze_group_count(m, ANALYZE_BY_WAKER, NULL, &t) == 0);
+	cr_assert(t.n > 3 && strtab_n(m->strings) == string_n);
+	cr_assert(analyze_group_name(m, ANALYZE_BY_WAKER, &t) == 0);
+	cr_assert(strtab_n(m->strings) > string_n);
+	cr_expect_str_eq(strtab_str(m->strings, t.entries[0].name_id), "worker (tid 11)");
+	cr_assert(analyze_group(m, ANALYZE_BY_WAKER, &whole) == 0 && whole.n == t.n);
+	for (size_t i = 0; i < t.n; i++)
+		cr_expect(t.entries[i].name_id == whole.entries[i].name_id && t.entries[i].count == whole.entries[i].count &&
+			  t.entries[i].blocked_ns == whole.entries[i].blocked_ns, "entry %zu", i);
+	analyze_table_done(&t);
+	analyze_table_done(&whole);
+	model_free(m);
+}
+
 Test(analyze, by_stack)
 {
 	struct model *m = recording();
