@@ -363,8 +363,9 @@ static int on_site(struct builder *b, struct growing *g, const struct mark *mark
 	const struct lock_habits *x = &b->sites.habits[mark->lock];
 	uint32_t usual = x->waits ? x->waits : 1;
 
-	if (g->open && !is_awaited(b, g, next) &&
-	    (g->waits >= usual || stranger_at(b, g, mark->at_ns) < mark->at_ns) &&
+	/* Where it did something else meanwhile it was out, whatever was not seen of that. */
+	if (g->open &&
+	    ((g->waits >= usual && !is_awaited(b, g, next)) || stranger_at(b, g, mark->at_ns) < mark->at_ns) &&
 	    growing_close(b, g, mark->at_ns) < 0)
 		return -ENOMEM;
 	if (!g->open) {
