@@ -2,8 +2,8 @@
 #pragma once
 /*
  * A choke point was hit: by whom, in which frame, with which values. What that
- * means is userspace's to know. The program neither sleeps nor faults: a value in
- * memory that is not present is told as not readable.
+ * means is userspace's to know. The program neither sleeps nor faults: of a string
+ * in memory that is not present it tells where that is, as userspace may have it.
  */
 #include "go.bpf.h"
 #include "slot.bpf.h"
@@ -20,6 +20,26 @@ static __always_inline void value_pad(struct wcbpf_value *v)
 		*last &= (1ull << 8 * over) - 1;
 }
 
+/* Was no page there, or is that no address of a process at all? */
+static __always_inline __u8 error_at(__u64 at)
+{
+	return at < 4096 || at >> 63 ? WCBPF_VALUE_NOWHERE : WCBPF_VALUE_LOST;
+}
+
+/* The n bytes of a value are not readable. */
+static __always_inline void value_absent(struct wcbpf_value *v, void *bytes, __u64 at, __u32 n)
+{
+	struct wcbpf_value_place *place = bytes;
+
+	v->error = error_at(at);
+	if (v->error != WCBPF_VALUE_LOST)
+		return;
+	v->error = WCBPF_VALUE_ABSENT;
+	v->len = sizeof(*place);
+	place->address = at;
+	place->bytes = n;
+}
+
 /* Appends a value's bytes from memory: of a string with NUL at most n and up to that, else n. */
 static __always_inline void value_copy(struct wcbpf_value *v, void *bytes, __u64 at, __u32 n)
 {
@@ -33,7 +53,7 @@ static __always_inline void value_copy(struct wcbpf_value *v, void *bytes, __u64
 		/* the NUL lies in the room behind the value, as does a last byte that is cut off */
 		got = bpf_probe_read_user_str(bytes, n + 1, (void *)at);
 		if (got < 0) {
-			v->error = 1;
+			value_absent(v, bytes, at, n);
 			return;
 		}
 		v->len = v->total = got ? got - 1 : 0;
@@ -42,7 +62,7 @@ static __always_inline void value_copy(struct wcbpf_value *v, void *bytes, __u64
 		return;
 	}
 	if (bpf_probe_read_user(bytes, n, (void *)at)) {
-		v->error = 1;
+		value_absent(v, bytes, at, n);
 		return;
 	}
 	v->len = n;
@@ -99,7 +119,7 @@ static __always_inline void value_fill(struct site_scratch *o, const struct wcbp
 	case WCBPF_VALUE_UINT:
 	case WCBPF_VALUE_INT:
 		if (f->memory && number_read(&pair[0], n, at + f->last)) {
-			v->error = 1;
+			v->error = error_at(at + f->last);
 			return;
 		}
 		*number = f->bit_n ? number_bits(pair[0], f->bit_at, f->bit_n, f->type == WCBPF_VALUE_INT)
@@ -110,7 +130,7 @@ static __always_inline void value_fill(struct site_scratch *o, const struct wcbp
 		if (f->memory && (bpf_probe_read_user(pair, sizeof(pair), (void *)(at + f->last)) ||
 				  (f->length_at && bpf_probe_read_user(&pair[1], sizeof(pair[1]),
 								       (void *)(at + f->last + 8 * f->length_at))))) {
-			v->error = 1;
+			v->error = error_at(at + f->last);
 			return;
 		}
 		v->total = pair[1] > 0xffffffffu ? 0xffffffffu : pair[1];
@@ -134,7 +154,7 @@ __noinline int site_fetch(__u32 slot, __u32 site_number, __u32 i)
 	struct wcbpf_site *site = bpf_map_lookup_elem(&sites, &site_number);
 	const struct wcbpf_fetch *f;
 	struct wcbpf_value *v;
-	__u64 at;
+	__u64 at, word;
 	__u32 len;
 
 	if (!o || !site)
@@ -144,13 +164,14 @@ __noinline int site_fetch(__u32 slot, __u32 site_number, __u32 i)
 		return 0;
 	f = &site->fetch[i & (WCBPF_FETCHES_MAX - 1)];
 	v = (void *)(o->op.data + (len & DATA_MASK));
-	*v = (struct wcbpf_value){ .type = f->type, .error = f->from == WCBPF_FROM_NONE };
+	*v = (struct wcbpf_value){ .type = f->type, .error = f->from == WCBPF_FROM_NONE ? WCBPF_VALUE_NOWHERE : 0 };
 	at = fetch_start(o, f);
 	for (int d = 0; d < WCBPF_DEREFS_MAX; d++) {
 		if (d >= f->deref_n || v->error)
 			break;
-		if (bpf_probe_read_user(&at, sizeof(at), (void *)(at + f->deref[d]))) {
-			v->error = 1;
+		word = at + f->deref[d];
+		if (bpf_probe_read_user(&at, sizeof(at), (void *)word)) {
+			v->error = error_at(word);
 			break;
 		}
 	}

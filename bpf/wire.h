@@ -556,10 +556,23 @@ struct wcbpf_go_layout {
 	__u8 pad[4];
 };
 
+enum wcbpf_value_error {
+	WCBPF_VALUE_READ = 0,
+	WCBPF_VALUE_NOWHERE = 1, /* the site can't have it, or a pointer on the way is none; 0 bytes follow */
+	WCBPF_VALUE_LOST = 2,	 /* memory on the way to it was not readable; 0 bytes follow */
+	WCBPF_VALUE_ABSENT = 3,	 /* its own bytes were not readable: a struct wcbpf_value_place follows instead */
+};
+
+/* Where a string or bytes lie that were not readable: a constant's page that nobody has touched yet, say. */
+struct wcbpf_value_place {
+	__u64 address;
+	__u64 bytes; /* how many are wanted, at most WCBPF_VALUE_BYTES_MAX */
+};
+
 /* A value as fetched: a header, then bytes padded to 8. A number is 8 bytes, extended by its sign if it has one. */
 struct wcbpf_value {
 	__u8 type;  /* enum wcbpf_value_type */
-	__u8 error; /* 1: memory was not readable; 0 bytes follow */
+	__u8 error; /* enum wcbpf_value_error */
 	__u16 len;  /* bytes that follow */
 	__u32 total; /* bytes there were, of a string; more than len: cut */
 };

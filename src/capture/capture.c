@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "assemble/assemble.h"
+#include "capture/constants.h"
 #include "capture/owners.h"
 #include "capture/probing.h"
 #include "capture/programs.h"
@@ -521,6 +522,7 @@ struct capture *capture_free(struct capture *c)
 		close(c->wake_fd);
 	mappings_free(c->mappings);
 	rings_free(c->rings);
+	constants_free(c->constants);
 	skeletons_free(c->skeletons);
 	programs_free(c->programs);
 	online_free(c->online);

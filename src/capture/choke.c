@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "assemble/assemble.h"
+#include "capture/constants.h"
 #include "capture/probing.h"
 #include "capture/state.h"
 #include "probe/probe.h"
@@ -227,6 +228,8 @@ int choke_open(struct capture *c)
 		return 0;
 	}
 	err = map_new(&c->go_functions);
+	if (!err)
+		err = constants_new(c->maps, &c->constants);
 	if (!err)
 		err = probing_new(&o, &c->probing);
 	if (err)

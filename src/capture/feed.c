@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "assemble/assemble.h"
+#include "capture/constants.h"
 #include "capture/owners.h"
 #include "capture/probing.h"
 #include "capture/programs.h"
@@ -334,11 +335,15 @@ static int sample_take(struct capture *c, const struct wcbpf_head *e)
 static int op_take(struct capture *c, const struct wcbpf_head *e)
 {
 	struct wcbpf_op op;
+	size_t lost_n = 0;
 	int err;
 
 	if (e->size < offsetof(struct wcbpf_op, data) || e->size > sizeof(op))
 		return assemble_event(c->assemble, e) == -ENOMEM ? -ENOMEM : 0;
 	memcpy(&op, e, e->size);
+	if (c->constants && constants_fill(c->constants, &op, &lost_n) == -ENOMEM)
+		return -ENOMEM;
+	c->model->integrity.lost_values += lost_n;
 	err = resolve_use(c->resolve, op.head.time_ns, &op.ustack_id);
 	if (err)
 		return err;

@@ -23,6 +23,7 @@ struct capture {
 	struct model *model;
 	struct assemble *assemble;
 	struct resolve *resolve;
+	struct constants *constants; /* NULL: no choke points */
 	struct tables *tables; /* NULL: user stacks are not walked by tables */
 	struct skeletons *skeletons; /* NULL: every kernel stack is walked */
 	struct probing *probing; /* NULL: no choke points */

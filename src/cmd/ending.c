@@ -70,6 +70,7 @@ static void integrity_print(const struct ending *e)
 		{i->lost_goroutines, "goroutine(s) not followed"},
 		{i->detached_probes, "probe(s) detached (--max-overhead)"},
 		{i->lost_waker_stacks, "stack(s) of wakers lost"},
+		{i->lost_values, "value(s) of choke points not readable"},
 		{i->unlisted_goroutines, "goroutine(s) parked before the attach left out"},
 	};
 	for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++)

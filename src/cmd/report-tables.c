@@ -39,6 +39,7 @@ static const struct loss_row {
 	LOSS(lost_goroutines, "goroutine(s) could not be followed"),
 	LOSS(detached_probes, "probe(s) detached for what they cost: later calls are missing"),
 	LOSS(lost_waker_stacks, "stack(s) of wakers"),
+	LOSS(lost_values, "value(s) of choke points"),
 	LOSS(unlisted_goroutines, "goroutine(s) that were parked before the attach"),
 };
 _Static_assert(sizeof(losses) / sizeof(losses[0]) <= REPORT_LOSSES_MAX, "callers have room for all");

@@ -170,7 +170,7 @@ static void integrity_read(struct reader *r, struct json_object *wcbpf)
 		COUNTER(samples), COUNTER(recorded_samples), COUNTER(lost_samples), COUNTER(failed_sample_stacks),
 		COUNTER(out_of_scope), COUNTER(ops), COUNTER(recorded_ops), COUNTER(lost_ops), COUNTER(unmatched_exits),
 		COUNTER(unwound_ops), COUNTER(lost_go_events), COUNTER(lost_goroutines),
-		COUNTER(detached_probes), COUNTER(lost_waker_stacks), COUNTER(unlisted_goroutines),
+		COUNTER(detached_probes), COUNTER(lost_waker_stacks), COUNTER(unlisted_goroutines), COUNTER(lost_values),
 #undef COUNTER
 	};
 

@@ -408,5 +408,5 @@ bool model_is_complete(const struct model *m)
 	       !i->lost_map_full && !i->lost_recursion && !i->lost_mappings && !i->unbalanced && !i->dropped_events &&
 	       !i->lost_samples && !i->failed_sample_stacks && !i->mismatched_kernel_stacks && !i->lost_ops &&
 	       !i->lost_go_events && !i->lost_goroutines && !i->detached_probes && !i->lost_waker_stacks &&
-	       !i->unlisted_goroutines;
+	       !i->unlisted_goroutines && !i->lost_values;
 }

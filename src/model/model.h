@@ -262,6 +262,7 @@ struct model_integrity {
 	uint64_t lost_goroutines;  /* that could not be followed */
 	uint64_t detached_probes;  /* points that cost more than they may: what came after that is not in ops */
 	uint64_t lost_waker_stacks; /* waits whose waker's stack was taken, and its body lost */
+	uint64_t lost_values; /* of choke points: memory that was not there */
 	uint64_t unlisted_goroutines; /* that were parked before the attach, and could not be taken up */
 };
 

@@ -24,7 +24,7 @@
 
 struct segment {
 	uint64_t offset, filesz, vaddr;
-	bool exec;
+	bool exec, write;
 };
 
 struct objfile {
@@ -70,7 +70,7 @@ static int read_segments(struct objfile *o)
 			break;
 		if (p.p_type == PT_LOAD)
 			o->segments[o->segment_n++] =
-				(struct segment){ p.p_offset, p.p_filesz, p.p_vaddr, p.p_flags & PF_X };
+				(struct segment){ p.p_offset, p.p_filesz, p.p_vaddr, p.p_flags & PF_X, p.p_flags & PF_W };
 	}
 	return 0;
 }
@@ -365,6 +365,25 @@ int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_
 		return objfile_read(o, offset, ret, n);
 	}
 	return -EBADMSG;
+}
+
+int objfile_read_constant(const struct objfile *o, uint64_t vaddr, void *ret, size_t n, size_t *ret_n)
+{
+	int err;
+
+	for (size_t i = 0; i < o->segment_n; i++) {
+		const struct segment *s = &o->segments[i];
+
+		if (s->write || vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz)
+			continue;
+		n = n < s->filesz - (vaddr - s->vaddr) ? n : s->filesz - (vaddr - s->vaddr);
+		err = objfile_read_vaddr(o, vaddr, ret, n);
+		if (err)
+			return err;
+		*ret_n = n;
+		return 0;
+	}
+	return -ENOENT;
 }
 
 int objfile_symbol(struct objfile *o, uint64_t vaddr, struct objfile_symbol *ret)

@@ -54,6 +54,11 @@ int objfile_interpreter(const struct objfile *o, char *ret, size_t size);
 int objfile_read(const struct objfile *o, uint64_t offset, void *ret, size_t n);
 /* The same from an address on; all must lie in one PT_LOAD's part of the file, else -EBADMSG. */
 int objfile_read_vaddr(const struct objfile *o, uint64_t vaddr, void *ret, size_t n);
+/*
+ * The same of what no process changes (no segment that is written to): up to n > 0 bytes, as many as the segment has.
+ * -ENOENT: there is no such segment.
+ */
+int objfile_read_constant(const struct objfile *o, uint64_t vaddr, void *ret, size_t n, size_t *ret_n);
 
 /* ---- function symbols ---- */
 

@@ -63,6 +63,7 @@ static const struct counter counters[] = {
 	COUNTER(lost_goroutines, OTHER, "goroutine(s) could not be followed: table full"),
 	COUNTER(detached_probes, OTHER, "probe(s) detached for what they cost (--max-overhead): later calls are missing"),
 	COUNTER(lost_waker_stacks, OTHER, "stack(s) of wakers lost"),
+	COUNTER(lost_values, OTHER, "value(s) of choke points could not be read: what they name is missing"),
 	COUNTER(unlisted_goroutines, OTHER, "goroutine(s) that were parked before the attach left out"),
 };
 

@@ -255,7 +255,7 @@ class Recording:
             return
         if '"lost_stack_trace_count": %d' % i['lost_stack_trace_count'] not in self.summary_text:
             self.wrong('lost_stack_trace_count is not written as harnesses look for it')
-        lost = {k: v for k, v in i.items() if re.match(r'(lost|dropped|failed|detached)_|unbalanced$', k) and isinstance(v, int) and v}
+        lost = {k: v for k, v in i.items() if re.match(r'(lost|dropped|failed|detached|unlisted)_|unbalanced$', k) and isinstance(v, int) and v}
         warning = WARNING.search(self.diagnostics or '')
         caveat = self.summary['caveat_kind']
         if i['status'] == 'complete' and (caveat == 'offcpu_capture_partial' or warning or

@@ -144,6 +144,21 @@ def short_lived(ops, most_ms):
     check(not long, '%d ops are longer than %d ms: %s', len(long), most_ms, long[:2])
 
 
+def test_untouched_memory(live):
+    """A constant is known before the program has its page in memory; of what may have been written nothing is said."""
+    rec = probed(live, live.work('untouched 20'), '-e', 'program:constant_work ident="{$arg1:string}" '
+                 'client={+0($arg2):gostring}', '-e', 'program:data_work ident="{$arg1:string}"', '-e',
+                 'program:holder_work ident="{+0(+0($arg1)):string}"', lossy=True)
+    check('present 0\n' in rec.out, 'not untouched: %s', rec.out)
+    constant, _ = re.search(r'^strings (\S+) (\S+)$', rec.out, re.M).groups()
+    ops = count_is(rec, 'constant_work', 20)
+    check({(o.ident, o.client) for o in ops} == {(constant, constant[:13])}, 'constants: %s', {o.ident for o in ops})
+    check({o.ident for cls in ('data_work', 'holder_work') for o in count_is(rec, cls, 20)} == {''}, 'data')
+    i = rec.summary['capture_integrity']
+    check(i['lost_values'] == 40 and i['status'] == 'partial', 'integrity: %s', i)
+    check('40 value(s) of choke points could not be read' in rec.diagnostics, 'said: %s', rec.diagnostics)
+
+
 def test_exceptions(live):
     rec = probed(live, live.work('throws 200'), '-e', 'program:shop::till::sell class=sell',
                  '-e', 'program:shop::check class=check', '-e', 'program:shop::after class=after ident={$arg1:s32}')

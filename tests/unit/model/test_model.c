@@ -251,6 +251,7 @@ Test(model, tells_losses_from_facts)
 		ROW(lost_goroutines, true, false),
 		ROW(detached_probes, true, false),
 		ROW(lost_waker_stacks, true, false),
+		ROW(lost_values, true, false),
 		ROW(unlisted_goroutines, true, false),
 #undef ROW
 	};
