@@ -220,6 +220,8 @@ int assemble_go_function(struct assemble *a, uint32_t tgid, uint64_t start_pc, c
 int assemble_switch(struct assemble *a, bool on, uint64_t time_ns);
 /* Threads that have not ended: no goroutines. */
 size_t assemble_threads_alive(const struct assemble *a);
+/* Threads whose begin was seen, or found, and whose times never came: after the end, each is a loss. */
+size_t assemble_threads_untold(const struct assemble *a);
 /* Samples that were left out so. */
 uint64_t assemble_samples_off(const struct assemble *a);
 

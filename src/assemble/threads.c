@@ -322,6 +322,18 @@ size_t assemble_threads_alive(const struct assemble *a)
 	return n;
 }
 
+size_t assemble_threads_untold(const struct assemble *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < a->m->thread_n; i++) {
+		const struct model_thread *t = &a->m->threads[i];
+
+		n += !t->goid && !t->flushed && !t->has_totals && a->threads[i].origin != ORIGIN_SEEN;
+	}
+	return n;
+}
+
 void assemble_thread_end(struct assemble *a, uint32_t thread, uint64_t time_ns)
 {
 	struct thread_state *s = &a->threads[thread];

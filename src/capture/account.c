@@ -134,6 +134,15 @@ void account_names(struct capture *c)
 	notes_tell(c);
 }
 
+/* A thread that is known to have begun has times, if its end, or the recording's, has come. */
+void account_untold(struct capture *c)
+{
+	size_t n = assemble_threads_untold(c->assemble);
+
+	if (n > c->model->integrity.lost_lifecycle)
+		c->model->integrity.lost_lifecycle = n;
+}
+
 void account_now(struct capture *c)
 {
 	struct model_integrity *i = &c->model->integrity;

@@ -483,6 +483,7 @@ int capture_stop(struct capture *c)
 	account_names(c);
 	closed = assemble_finish(c->assemble, end);
 	c->model->integrity.lost_unprocessed += rings_damaged(c->rings);
+	account_untold(c);
 	model_integrity_balance(&c->model->integrity);
 	return err ? err : closed;
 }

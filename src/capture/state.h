@@ -123,3 +123,4 @@ void account_close(struct capture *c);
 void account_now(struct capture *c);
 /* When all has been read and resolved: of names, and of the mappings they came from. */
 void account_names(struct capture *c);
+void account_untold(struct capture *c); /* likewise, after what is assembled */

@@ -141,7 +141,7 @@ class Recording:
                 pid=e['pid'], tid=e['tid'], comm=self._text(e['comm']) if isinstance(e['comm'], int) else e['comm'],
                 begin=e.get('begin_ns', 0), end=e.get('end_ns', 0), oncpu=e.get('oncpu_ns', 0),
                 runnable=e.get('runnable_ns', 0), blocked=e.get('blocked_ns', 0), lost=e.get('lost_ns', 0),
-                samples=e.get('samples', 0)))
+                samples=e.get('samples', 0), accounted='oncpu_ns' in e))
             self._check_thread(self.threads[-1])
         elif kind == 'stack':
             self.stacks[e['sid']] = Item(
@@ -166,7 +166,11 @@ class Recording:
 
     def _check_thread(self, t):
         total, life = t.oncpu + t.runnable + t.blocked + t.lost, t.end - t.begin
-        if abs(total - life) > life * 0.02 + 1000000:
+        if not t.accounted:
+            lost = {k: v for k, v in self.header['wcbpf']['integrity'].items() if v and k.startswith('lost_')}
+            if not lost.get('lost_lifecycle') and not lost.get('lost_recursion') and not lost.get('lost_map_full'):
+                self.wrong('thread %d (%s) of %d ns has no totals, and no loss says why: %s' % (t.tid, t.comm, life, lost))
+        elif abs(total - life) > life * 0.02 + 1000000:
             self.wrong('thread %d: on %d + runnable %d + blocked %d + lost %d = %d, lifetime %d'
                        % (t.tid, t.oncpu, t.runnable, t.blocked, t.lost, total, life))
         if t.begin < 0 or t.end > self.end_ns:

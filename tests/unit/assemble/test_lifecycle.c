@@ -94,6 +94,23 @@ Test(lifecycle, threads_that_have_not_ended)
 	rig_finish(&rig, MS(100));
 }
 
+Test(lifecycle, threads_without_times_are_known)
+{
+	rig_seed(&rig, 100, 100, "sh");
+	rig_fork(&rig, MS(10), 100, 100, 102, 100);
+	rig_fork(&rig, MS(11), 100, 100, 150, 150);
+	rig_exit(&rig, MS(60), 150, 150, 0, true);
+	rig_totals(&rig, &(struct wcbpf_thread_totals){ .tid = 150, .tgid = 150, .begin_ns = MS(11), .end_ns = MS(60),
+							.oncpu_ns = 49000000 });
+	RIG_INTERVAL(&rig, MS(20), MS(21), MS(22), .tid = 300, .tgid = 300); /* of whom no begin was seen */
+	cr_expect_eq(assemble_threads_untold(rig.a), 2);
+	rig_totals(&rig, &(struct wcbpf_thread_totals){ .tid = 100, .tgid = 100, .begin_ns = MS(0), .end_ns = MS(99), .seeded = 1,
+							.oncpu_ns = 99000000, .open = 1 });
+	cr_expect_eq(assemble_threads_untold(rig.a), 1);
+	rig_finish(&rig, MS(100));
+	cr_expect_eq(assemble_threads_untold(rig.a), 1);
+}
+
 Test(lifecycle, exit_outcomes)
 {
 	static const struct {
