@@ -7,7 +7,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/cleanup.h"
 
 #define FILES_MAX 16
 
@@ -58,6 +61,21 @@ static bool has_wildcards(const char *s)
 
 /* ---- files ---- */
 
+/* Where a path leads as its user writes it: "./shopd", a link. */
+static int path_follow(struct source *s, struct file_pattern *f)
+{
+	_cleanup_(freep) char *real = NULL;
+
+	f->real = NULL;
+	if (f->kind != FILE_PATH || has_wildcards(f->text))
+		return 0;
+	real = realpath(f->text, NULL);
+	if (!real)
+		return 0;
+	f->real = pool_copy(s->pool, real, strlen(real));
+	return f->real ? 0 : -ENOMEM;
+}
+
 int file_patterns_parse(struct source *s, const char *text, struct file_patterns *ret)
 {
 	struct file_pattern v[FILES_MAX];
@@ -79,10 +97,12 @@ int file_patterns_parse(struct source *s, const char *text, struct file_patterns
 		if (!one)
 			return -ENOMEM;
 		v[n].text = one;
-		v[n++].kind = !strcmp(one, "*")		? FILE_ANY
-			      : !strcmp(one, "program") ? FILE_PROGRAM
-			      : strchr(one, '/')	? FILE_PATH
-							: FILE_NAME;
+		v[n].kind = !strcmp(one, "*")	      ? FILE_ANY
+			    : !strcmp(one, "program") ? FILE_PROGRAM
+			    : strchr(one, '/')	      ? FILE_PATH
+						      : FILE_NAME;
+		if (path_follow(s, &v[n++]) < 0)
+			return -ENOMEM;
 		if (!at[len])
 			break;
 		at += len + 1;
@@ -119,7 +139,7 @@ bool file_patterns_match(const struct file_patterns *p, const char *path, bool i
 
 		if (f->kind == FILE_ANY || (f->kind == FILE_PROGRAM && is_program) ||
 		    (f->kind == FILE_NAME && library_match(f->text, name)) ||
-		    (f->kind == FILE_PATH && wildcard_match(f->text, path)))
+		    (f->kind == FILE_PATH && (wildcard_match(f->text, path) || (f->real && !strcmp(f->real, path)))))
 			return true;
 	}
 	return false;

@@ -12,11 +12,12 @@ enum file_pattern_kind {
 	FILE_ANY,     /* "*" */
 	FILE_PROGRAM, /* "program": the process's executable */
 	FILE_NAME,    /* the last component: "libc" also for libc.so.6 and libc-2.31.so; with wildcards */
-	FILE_PATH,    /* has a slash: the whole path, with wildcards */
+	FILE_PATH,    /* has a slash: the whole path, with wildcards, or one that leads to the same file */
 };
 struct file_pattern {
 	enum file_pattern_kind kind;
 	const char *text;
+	const char *real; /* where the path leads, from here and through links; NULL: nowhere */
 };
 struct file_patterns {
 	struct file_pattern *v;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* Names and patterns: what is meant and what is not. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "probe/pattern.h"
@@ -125,4 +129,24 @@ Test(pattern, files)
 	cr_expect(file_matches("libpython*", "/usr/lib/libpython3.11.so.1.0", false));
 	cr_expect(file_matches("/opt/*/app", "/opt/x/app", true));
 	cr_expect(!file_matches("/opt/*/app", "/srv/opt/x/app", true));
+}
+
+/* A process's files are known by the path that is left when all links are followed. */
+Test(pattern, files_from_here)
+{
+	char dir[] = "/tmp/wcbpf-pattern-XXXXXX", app[64];
+
+	cr_assert(mkdtemp(dir));
+	snprintf(app, sizeof(app), "%s/app", dir);
+	cr_assert_eq(close(open(app, O_CREAT | O_WRONLY, 0600)), 0);
+	cr_assert_eq(chdir(dir), 0);
+	cr_assert_eq(symlink("app", "link"), 0);
+	cr_expect(file_matches("./app", app, true));
+	cr_expect(file_matches("../*/app | ./link", app, true));
+	cr_expect(!file_matches("./other", app, true));
+	cr_expect(!file_matches("./app", "/app", true));
+	unlink("link");
+	unlink("app");
+	cr_assert_eq(chdir("/"), 0);
+	rmdir(dir);
 }
