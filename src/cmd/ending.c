@@ -35,8 +35,8 @@ static void integrity_print(const struct ending *e)
 	if (e->files_failed)
 		word_print(e, false, "files", "INCOMPLETE", "not everything that was recorded could be written");
 	if (i->out_of_scope)
-		snprintf(left_out, sizeof(left_out), "; %s left out (--only, or while recording was off)",
-			 wording_count(i->out_of_scope).text);
+		snprintf(left_out, sizeof(left_out), "; %s left out %s", wording_count(i->out_of_scope).text,
+			 wording_left_out(e->options));
 	if (model_is_complete(m)) {
 		snprintf(rest, sizeof(rest), "nothing lost of %s%s%s", intervals.text,
 			 e->files_failed ? " while recording" : "", left_out);

@@ -10,6 +10,7 @@ struct ending {
 	const struct model *model;
 	const char *what;     /* the command or the target */
 	const char *reason;   /* why it ended, NULL: by the end of what */
+	const char *options;  /* as given */
 	const char *no_rows_reason; /* told when nothing blocked */
 	bool files_failed;    /* some file could not be written, which has been said */
 	bool color;

@@ -76,8 +76,8 @@ static void no_rows_word(struct facts *f, const struct model *m)
 			 attempted.text);
 	else if (i->below_min + i->out_of_scope == i->attempted)
 		snprintf(f->no_rows, sizeof(f->no_rows),
-			 "nothing matched: %s of %s intervals were left out (--only, or while recording was off)%s",
-			 wording_count(i->out_of_scope).text, attempted.text,
+			 "nothing matched: %s of %s intervals were left out %s%s", wording_count(i->out_of_scope).text,
+			 attempted.text, wording_left_out(f->output.options),
 			 i->below_min ? ", the others were shorter than --min" : "");
 	else if (i->recorded == 0)
 		snprintf(f->no_rows, sizeof(f->no_rows), "nothing could be read: all %s intervals were lost",

@@ -62,24 +62,9 @@ static void losses_print(const struct page *p)
 		fprintf(p->f, "%s  DAMAGED FILE %s; the rest was used%s\n", p->bad, p->r->problem.message, p->plain);
 }
 
-/* The word as the options of a recording have it. */
-static bool option_is_in(const char *options, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *s = options; (s = strstr(s, word)); s += n) {
-		if ((s == options || s[-1] == ' ') && (!s[n] || s[n] == ' ' || s[n] == '='))
-			return true;
-	}
-	return false;
-}
-
 const char *report_left_out_word(const struct report *r)
 {
-	const char *options = r->facts.options;
-	bool only = !options || option_is_in(options, "--only"), off = !options || option_is_in(options, "--listen");
-
-	return !off ? "by --only" : only ? "by --only or while recording was off" : "while recording was off";
+	return wording_left_out(r->facts.options);
 }
 
 bool report_off_print(const struct page *p)
@@ -87,8 +72,8 @@ bool report_off_print(const struct page *p)
 	const struct model_integrity *i = &p->r->m->integrity;
 	const char *options = p->r->facts.options;
 
-	if (p->r->m->wait_n > 1 || i->recorded || !i->out_of_scope || !options || option_is_in(options, "--only") ||
-	    !option_is_in(options, "--start-off"))
+	if (p->r->m->wait_n > 1 || i->recorded || !i->out_of_scope || !options || wording_has_option(options, "--only") ||
+	    !wording_has_option(options, "--start-off"))
 		return false;
 	fprintf(p->f, "Recording was off whenever a thread stopped running (--start-off): of %s none was recorded. A "
 		      "POST of \"on\" to the address of --listen switches it on.\n",

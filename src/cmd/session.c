@@ -475,6 +475,7 @@ static bool recording_write(struct session *s, struct facts *f, const char *what
 		.model = m,
 		.what = what,
 		.reason = stop_word(s),
+		.options = f->output.options,
 		.no_rows_reason = f->output.no_rows_reason,
 		.files_failed = r < 0,
 		.color = options_color_for(&s->o->config->all, STDERR_FILENO),

@@ -197,3 +197,21 @@ void wording_fit(FILE *f, const char *text, unsigned columns)
 			fputc(*text++, f);
 	}
 }
+
+bool wording_has_option(const char *options, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = options; (s = strstr(s, word)); s += n) {
+		if ((s == options || s[-1] == ' ') && (!s[n] || s[n] == ' ' || s[n] == '='))
+			return true;
+	}
+	return false;
+}
+
+const char *wording_left_out(const char *options)
+{
+	bool only = !options || wording_has_option(options, "--only"), off = !options || wording_has_option(options, "--listen");
+
+	return !off ? "by --only" : only ? "by --only or while recording was off" : "while recording was off";
+}

@@ -24,3 +24,7 @@ char *wording_command(const char *const *argv);
  * text of that line, behind its numbers. Colours take no columns.
  */
 void wording_fit(FILE *f, const char *text, unsigned columns);
+/* Is the option among those of a recording, as its files have them? */
+bool wording_has_option(const char *options, const char *word);
+/* By what intervals were left out in a recording with these options; NULL: not known. */
+const char *wording_left_out(const char *options);

@@ -98,3 +98,14 @@ Test(wording, lines_that_fit)
 		cr_expect_str_eq(got, rows[i].expected, "%s: %s", rows[i].text, got);
 	}
 }
+
+Test(wording, left_out)
+{
+	cr_expect(wording_has_option("-o x --only exec:sh", "--only"));
+	cr_expect(wording_has_option("--only=exec:sh", "--only"));
+	cr_expect_not(wording_has_option("-o x--only --onlyx", "--only"));
+	cr_expect_str_eq(wording_left_out("-o x --only a:b"), "by --only");
+	cr_expect_str_eq(wording_left_out("--listen 7007"), "while recording was off");
+	cr_expect_str_eq(wording_left_out("--only a:b --listen 7007"), "by --only or while recording was off");
+	cr_expect_str_eq(wording_left_out(NULL), "by --only or while recording was off");
+}
