@@ -92,6 +92,8 @@ int draft_strands(struct draft *d);
 int draft_ops(struct draft *d);
 /* waits.c: waits by strand; what each is, and what it waits for. */
 int draft_waits(struct draft *d);
+/* attempts.c: a lock that was not got after all: that wait is one with the next. */
+int draft_attempts(struct draft *d);
 /* Of waits by strand (struct draft, struct replay), the first of a strand that starts at ns or later. */
 size_t waits_find(const struct replay *r, const uint32_t *waits, const size_t *first, uint32_t strand, int64_t ns);
 /* clocks.c: sleeps that end by a clock, whatever was before them. */

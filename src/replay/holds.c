@@ -105,6 +105,27 @@ static int wait_marks(struct builder *b, uint32_t wait, uint32_t lock, bool acqu
 	return e;
 }
 
+/* One through which a lock was got, the i-th, with those that are merged into it, from first on. */
+static int lock_wait_mark(struct builder *b, struct map *index, size_t first, size_t i)
+{
+	struct draft *d = b->d;
+	uint32_t lock;
+
+	if (lock_index(d, index, d->waits[i], &lock) < 0)
+		return -ENOMEM;
+	for (; first < i; first++) {
+		uint32_t wait = d->waits[first];
+
+		if (d->use[wait] != USE_MERGED || d->m->rows[d->m->waits[wait].row].reason != REASON_LOCK)
+			continue;
+		d->lock[wait] = lock;
+		if (wait_marks(b, wait, lock, false) < 0)
+			return -ENOMEM;
+	}
+	d->lock[d->waits[i]] = lock;
+	return wait_marks(b, d->waits[i], lock, true);
+}
+
 static int lock_waits_mark(struct builder *b)
 {
 	struct draft *d = b->d;
@@ -113,27 +134,16 @@ static int lock_waits_mark(struct builder *b)
 	if (map_new(&index) < 0)
 		return -ENOMEM;
 	for (size_t s = 0; s < d->r->strand_n; s++) {
-		uint32_t merged = 0;
+		size_t first = d->wait_first[s]; /* that is one with what comes next */
 
 		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
-			uint32_t wait = d->waits[i];
+			uint8_t use = d->use[d->waits[i]];
 
-			if (d->use[wait] == USE_MERGED && d->m->rows[d->m->waits[wait].row].reason == REASON_LOCK)
-				merged++;
-			if (d->use[wait] != USE_LOCK) {
-				merged = d->use[wait] == USE_MERGED ? merged : 0;
+			if (use == USE_MERGED || use == USE_SKIP)
 				continue;
-			}
-			if (lock_index(d, index, wait, &d->lock[wait]) < 0)
+			if (use == USE_LOCK && lock_wait_mark(b, index, first, i) < 0)
 				return -ENOMEM;
-			for (uint32_t k = merged; k; k--) {
-				d->lock[d->waits[i - k]] = d->lock[wait];
-				if (wait_marks(b, d->waits[i - k], d->lock[wait], false) < 0)
-					return -ENOMEM;
-			}
-			merged = 0;
-			if (wait_marks(b, wait, d->lock[wait], true) < 0)
-				return -ENOMEM;
+			first = i + 1;
 		}
 	}
 	return 0;

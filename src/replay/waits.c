@@ -534,8 +534,11 @@ int draft_waits(struct draft *d)
 	memset(d->token, 0xff, m->wait_n * sizeof(*d->token));
 	memset(d->lock, 0xff, m->wait_n * sizeof(*d->lock));
 	timer_offset_find(d);
-	for (size_t s = 0; s < d->r->strand_n; s++) {
+	for (size_t s = 0; s < d->r->strand_n; s++)
 		strand_waits_use(d, (uint32_t)s);
+	if (draft_attempts(d) < 0)
+		return -ENOMEM;
+	for (size_t s = 0; s < d->r->strand_n; s++) {
 		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 			uint8_t use = d->use[d->waits[i]];
 

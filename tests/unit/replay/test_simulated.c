@@ -150,6 +150,111 @@ static void section_add(struct world *w, uint32_t t, enum step_what what, int64_
 	world_add(w, t, STEP_UNLOCK, 1, 0, 0);
 }
 
+static uint64_t holds_seen(const struct rig *x)
+{
+	struct replay_lock *locks;
+	uint64_t seen = 0;
+	size_t n;
+
+	cr_assert(replay_locks(x->r, &locks, &n) == 0);
+	for (size_t i = 0; i < n; i++) {
+		cr_expect(locks[i].holds_known);
+		seen += locks[i].hold_n;
+	}
+	replay_locks_free(locks, n);
+	return seen;
+}
+
+struct errors {
+	double base, in, out; /* sums, in percent */
+	unsigned n;
+};
+
+/*
+ * Who comes back when the lock is left takes it before who was woken for it has looked, for as long as that takes. That
+ * one had it at no time, and in the changed world, where they come at other times, most get it in turn.
+ */
+static void barging_try(enum step_what what, unsigned seed, struct errors *e)
+{
+	enum { THREADS = 4, ROUNDS = 26 };
+	struct world w = { .wake_ns = 30 * US, .look_ns = 25 * US, .cpu_n = 8, .slice_ns = 4 * MS,
+			   .sample_ns = what == STEP_COMPUTE ? 101 * US : 0 };
+	struct replay_outcome in, out;
+	struct replay_facts f;
+	unsigned pick = seed;
+	uint64_t seen;
+	struct rig x;
+
+	for (uint32_t t = 1; t <= THREADS; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= THREADS; t++) {
+		for (int i = 0; i < ROUNDS; i++) {
+			section_add(&w, t, what, 2 * MS + rig_pick(&pick, 0, 60 * US), 'i');
+			world_add(&w, t, what, 0, 2 * MS + rig_pick(&pick, 0, 250 * US), 'o');
+		}
+	}
+	joins_add(&w, THREADS);
+	rig_start(&x, &w);
+	replay_facts(x.r, &f);
+	seen = holds_seen(&x);
+	cr_expect(f.spurious_n >= 10, "seed %u is about nothing: %lu came too late", seed, (unsigned long)f.spurious_n);
+	/* Of computing nothing is seen when nobody else comes. */
+	cr_expect(seen <= THREADS * ROUNDS + 4 && seen >= THREADS * ROUNDS - (what == STEP_COMPUTE ? 12 : 0),
+		  "seed %u: %lu holds", seed, (unsigned long)seen);
+	in = rig_ask(&x, 'i', 0.5);
+	out = rig_ask(&x, 'o', 0.5);
+	e->base += error_of(f.e2_ns, x.makespan_ns);
+	e->in += error_of(x.makespan_ns - in.best_ns, rig_truth(&x, 'i', 0.5));
+	e->out += error_of(x.makespan_ns - out.best_ns, rig_truth(&x, 'o', 0.5));
+	e->n++;
+	rig_stop(&x);
+}
+
+static void expect_barging_right(enum step_what what, double base, double in, double out)
+{
+	struct errors e = { 0 };
+
+	for (unsigned seed = 1; seed <= 30; seed++)
+		barging_try(what, seed, &e);
+	cr_expect(e.base / e.n <= base, "unchanged: %.2f%% off", e.base / e.n);
+	cr_expect(e.in / e.n <= in, "less within: %.2f%% off", e.in / e.n);
+	cr_expect(e.out / e.n <= out, "less outside: %.2f%% off", e.out / e.n);
+}
+
+Test(simulated, who_comes_before_who_was_woken)
+{
+	expect_barging_right(STEP_SLEEP, 1.5, 2.5, 1.5);
+	expect_barging_right(STEP_COMPUTE, 2.5, 3, 2);
+}
+
+/* As short as a look in vain, but it had the lock: the other ran and took it then. */
+Test(simulated, a_lock_held_for_as_long_as_a_look)
+{
+	enum { ROUNDS = 30 };
+	struct world w = { 0 };
+	struct replay_facts f;
+	uint64_t seen;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 0, STEP_SPAWN, 2, 0, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		section_add(&w, 1, STEP_SLEEP, 2 * MS, 'i');
+		world_add(&w, 1, STEP_COMPUTE, 0, i % 3 ? 45 * US : 20 * US, 'c');
+		section_add(&w, 2, STEP_COMPUTE, 40 * US, 's');
+		world_add(&w, 2, STEP_COMPUTE, 0, 10 * US, 'o');
+	}
+	joins_add(&w, 2);
+	rig_start(&x, &w);
+	replay_facts(x.r, &f);
+	seen = holds_seen(&x);
+	cr_expect(!f.spurious_n && seen >= 2 * ROUNDS - 2 && seen <= 2 * ROUNDS, "%lu holds, %lu looked in vain",
+		  (unsigned long)seen, (unsigned long)f.spurious_n);
+	cr_expect(error_of(f.e2_ns, x.makespan_ns) <= 1, "E2 makes %ld of %ld", (long)f.e2_ns, (long)x.makespan_ns);
+	expect_right(&x, 'i', 0.5, 3, "short hold", 0);
+	rig_stop(&x);
+}
+
 /* Twice what is usual inside is one hold still, where all the while another stood in the queue and was not woken. */
 Test(simulated, a_lock_held_for_twice_what_is_usual)
 {

@@ -23,7 +23,7 @@ struct actor {
 	int64_t held_back_ns; /* and can't run until then */
 	int64_t used_ns;      /* of the CPUs, as far as it counts against him */
 	bool blocked;	      /* what it comes back from was no preemption */
-	bool got_lock;
+	uint8_t looks;	      /* was woken for a lock: so many times it will still look if that is free */
 	uint32_t waker;	      /* thread + 1 */
 	uint16_t cpu, cpu_from;
 	uint32_t row, ident_id;
@@ -71,7 +71,7 @@ void world_done(struct world *w)
 struct world world_scaled(const struct world *w, uint8_t function, double factor)
 {
 	struct world x = { .cpu_n = w->cpu_n, .slice_ns = w->slice_ns, .sample_ns = w->sample_ns,
-			   .slow_wake = w->slow_wake, .slow_ns = w->slow_ns };
+			   .slow_wake = w->slow_wake, .slow_ns = w->slow_ns, .wake_ns = w->wake_ns, .look_ns = w->look_ns };
 
 	for (uint32_t t = 0; t < w->thread_n; t++) {
 		for (size_t i = 0; i < w->step_n[t]; i++) {
@@ -240,8 +240,9 @@ static void waiters_wake(struct run *x, enum step_what what, uint32_t object, ui
 		if (first == THREADS)
 			return;
 		wake(x, first, by);
-		if (what == STEP_LOCK && ++x->lock_wakes == x->w->slow_wake)
-			x->actors[first].held_back_ns = x->now + x->w->slow_ns;
+		if (what == STEP_LOCK)
+			x->actors[first].held_back_ns =
+				x->now + (++x->lock_wakes == x->w->slow_wake ? x->w->slow_ns : x->w->wake_ns);
 		if (!all)
 			return;
 	}
@@ -343,7 +344,31 @@ static void go(struct run *x, uint32_t t)
 	}
 }
 
-/* What it waited for has come, and it runs. A lock may be taken by now. */
+/* It looks at the lock that it was woken for, which may be taken by now. */
+static void look(struct run *x, uint32_t t)
+{
+	struct actor *a = &x->actors[t];
+	const struct step *s = &x->w->steps[t][a->at];
+	char ident[32];
+
+	a->looks--;
+	if (x->owner[s->object] && a->looks) {
+		a->left_ns = x->w->look_ns;
+		return;
+	}
+	if (x->owner[s->object]) {
+		snprintf(ident, sizeof(ident), "object:%u", s->object);
+		leave(x, t, REASON_LOCK, "mutex", ident, s->function);
+		a->state = WAITING;
+		return;
+	}
+	a->looks = 0;
+	x->owner[s->object] = t + 1;
+	a->at++;
+	go(x, t);
+}
+
+/* What it waited for has come, and it runs. */
 static void come_back(struct run *x, uint32_t t)
 {
 	struct actor *a = &x->actors[t];
@@ -354,16 +379,13 @@ static void come_back(struct run *x, uint32_t t)
 		return;
 	}
 	a->blocked = false;
-	if (s && s->what == STEP_LOCK && x->owner[s->object]) {
-		char ident[32];
-
-		snprintf(ident, sizeof(ident), "object:%u", s->object);
-		leave(x, t, REASON_LOCK, "mutex", ident, s->function);
-		a->state = WAITING;
+	if (s && s->what == STEP_LOCK) {
+		a->looks = x->w->look_ns ? 2 : 1;
+		a->left_ns = x->w->look_ns;
+		if (!a->left_ns)
+			look(x, t);
 		return;
 	}
-	if (s && s->what == STEP_LOCK)
-		x->owner[s->object] = t + 1;
 	a->at++;
 	go(x, t);
 }
@@ -496,6 +518,8 @@ static void due_do(struct run *x)
 			ready(x, t);
 		} else if (a->state == SLEEPING && a->until_ns <= x->now) {
 			ready(x, t);
+		} else if (a->state == RUNNING && !a->left_ns && a->looks) {
+			look(x, t);
 		} else if (a->state == RUNNING && !a->left_ns) {
 			a->at++;
 			go(x, t);

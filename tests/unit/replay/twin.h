@@ -6,7 +6,7 @@
  * model. Nothing of it is shared with the engines.
  *
  * CPUs serve one queue, a slice each, to whoever had least. Locks are taken by whoever comes while
- * they are free; a release wakes the first who waits. Waking takes no time.
+ * they are free; a release wakes the first who waits. Waking takes no time, but where the world says so.
  */
 #include "replay/replay.h"
 
@@ -40,6 +40,8 @@ struct world {
 	int64_t slice_ns;
 	uint32_t slow_wake; /* the so manieth wake for a lock takes slow_ns until its thread can run; 0: none does */
 	int64_t slow_ns;
+	int64_t wake_ns; /* from any other wake for a lock until its thread can run */
+	int64_t look_ns; /* what it computes then before it looks whether the lock is free, and once more if it is not */
 	int64_t sample_ns; /* a sample after so much computing of a thread; 0: none */
 };
 
