@@ -240,7 +240,13 @@ static double lock_latency(const struct sim *x, uint32_t s, uint32_t lock)
 	return x->w->no_runqueue ? 0 : (double)x->r->locks[lock].latency_ns;
 }
 
-/* The first in the queue is woken; until he is there the lock is anybody's. */
+/* On the CPU, until it knows whether the lock is free. */
+static double look_ns(const struct sim *x, uint32_t lock)
+{
+	return x->w->no_runqueue ? 0 : (double)x->r->locks[lock].look_ns;
+}
+
+/* The first in the queue is woken; until he is there and has looked the lock is anybody's. */
 static int lock_leave(struct sim *x, uint32_t s, uint32_t lock)
 {
 	struct sim_lock *l = &x->locks[lock];
@@ -254,7 +260,7 @@ static int lock_leave(struct sim *x, uint32_t s, uint32_t lock)
 	l->head = x->actors[first].next;
 	if (l->head == NONE)
 		l->tail = NONE;
-	return sleep_for(x, first, lock_latency(x, first, lock), DOING_RETRY);
+	return sleep_for(x, first, lock_latency(x, first, lock) + look_ns(x, lock), DOING_RETRY);
 }
 
 static void step_pass(struct sim *x, uint32_t s)
@@ -363,6 +369,19 @@ static int strand_go(struct sim *x, uint32_t s)
 	}
 }
 
+/* As recorded, what it computes with the lock begins when it is on the CPU again: it has looked in that time. */
+static int lock_got(struct sim *x, uint32_t s)
+{
+	const struct step *step = step_of(x, s);
+	double ns, looked_ns = step->what == POINT_ACQUIRE ? look_ns(x, step->object) : 0;
+
+	step_pass(x, s);
+	ns = x->actors[s].at == x->actors[s].end ? 0 : x->cpu[x->actors[s].at];
+	if (!(ns > 0 && looked_ns > 0))
+		return strand_go(x, s);
+	return compute(x, s, ns > looked_ns ? ns - looked_ns : 0);
+}
+
 /* What it slept or computed for is over. */
 static int strand_resume(struct sim *x, uint32_t s)
 {
@@ -380,7 +399,7 @@ static int strand_resume(struct sim *x, uint32_t s)
 	else if (a->doing == DOING_EITHER)
 		e = either_end(x, s);
 	else if (a->doing == DOING_RETRY)
-		e = lock_get(x, s, step_of(x, s)->object);
+		return lock_get(x, s, step_of(x, s)->object) ? lock_got(x, s) : 0;
 	if (e <= 0)
 		return e;
 	step_pass(x, s);

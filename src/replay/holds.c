@@ -39,9 +39,17 @@ struct marks {
 	size_t n, cap;
 };
 
+/* On the CPU between two waits that are one: it looked at the lock in vain. */
+struct look {
+	uint32_t lock;
+	int64_t ns;
+};
+
 struct builder {
 	struct draft *d;
 	struct marks marks;
+	struct look *looks;
+	size_t look_n, look_cap;
 	uint32_t condvar_id; /* string */
 	struct sites sites;
 };
@@ -49,6 +57,7 @@ struct builder {
 static void builder_done(struct builder *b)
 {
 	free(b->marks.v);
+	free(b->looks);
 	sites_done(&b->sites);
 }
 
@@ -105,10 +114,20 @@ static int wait_marks(struct builder *b, uint32_t wait, uint32_t lock, bool acqu
 	return e;
 }
 
+static int look_add(struct builder *b, uint32_t lock, int64_t ns)
+{
+	if (VEC_RESERVE(b->looks, b->look_cap, b->look_n + 1) < 0)
+		return -ENOMEM;
+	b->looks[b->look_n++] = (struct look){ .lock = lock, .ns = ns };
+	return 0;
+}
+
 /* One through which a lock was got, the i-th, with those that are merged into it, from first on. */
 static int lock_wait_mark(struct builder *b, struct map *index, size_t first, size_t i)
 {
+	const struct model_wait *waits = b->d->m->waits;
 	struct draft *d = b->d;
+	int64_t since_ns = -1;
 	uint32_t lock;
 
 	if (lock_index(d, index, d->waits[i], &lock) < 0)
@@ -119,10 +138,14 @@ static int lock_wait_mark(struct builder *b, struct map *index, size_t first, si
 		if (d->use[wait] != USE_MERGED || d->m->rows[d->m->waits[wait].row].reason != REASON_LOCK)
 			continue;
 		d->lock[wait] = lock;
-		if (wait_marks(b, wait, lock, false) < 0)
+		if (wait_marks(b, wait, lock, false) < 0 ||
+		    (since_ns >= 0 && look_add(b, lock, waits[wait].start_ns - since_ns) < 0))
 			return -ENOMEM;
+		since_ns = waits[wait].end_ns;
 	}
 	d->lock[d->waits[i]] = lock;
+	if (since_ns >= 0 && look_add(b, lock, waits[d->waits[i]].start_ns - since_ns) < 0)
+		return -ENOMEM;
 	return wait_marks(b, d->waits[i], lock, true);
 }
 
@@ -504,6 +527,27 @@ static void locks_settle(struct builder *b)
 	}
 }
 
+static int by_lock_ns(const void *a, const void *b)
+{
+	const struct look *x = a, *y = b;
+
+	if (x->lock != y->lock)
+		return x->lock < y->lock ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* Half of what lies between the two waits is the way to the lock, half that back to sleep, which is about as long. */
+static void looks_settle(struct builder *b)
+{
+	if (b->look_n)
+		qsort(b->looks, b->look_n, sizeof(*b->looks), by_lock_ns);
+	for (size_t i = 0, next; i < b->look_n; i = next) {
+		for (next = i; next < b->look_n && b->looks[next].lock == b->looks[i].lock;)
+			next++;
+		b->d->r->locks[b->looks[i].lock].look_ns = max_ns(b->looks[i + (next - i) / 2].ns / 2, 0);
+	}
+}
+
 int draft_holds(struct draft *d)
 {
 	_cleanup_(builder_done) struct builder b = { .d = d, .condvar_id = strtab_find(d->m->strings, "condvar") };
@@ -521,6 +565,7 @@ int draft_holds(struct draft *d)
 	if (holds_make(&b) < 0)
 		return -ENOMEM;
 	locks_settle(&b);
+	looks_settle(&b);
 	return 0;
 }
 

@@ -113,6 +113,7 @@ struct lock {
 	uint32_t class;	   /* NONE if not simulated */
 	bool simulated;	   /* its holds are known well enough for E2; else its waits have tokens only */
 	int64_t latency_ns; /* median from a release to the woken's running */
+	int64_t look_ns;   /* from there until he has the lock, or sees that another has; 0: none was seen to be late */
 	uint64_t path_ns;   /* of the recording's critical path, in its holds and handoffs */
 };
 

@@ -223,7 +223,7 @@ static void expect_barging_right(enum step_what what, double base, double in, do
 
 Test(simulated, who_comes_before_who_was_woken)
 {
-	expect_barging_right(STEP_SLEEP, 1.5, 2.5, 1.5);
+	expect_barging_right(STEP_SLEEP, 0.2, 2, 0.2);
 	expect_barging_right(STEP_COMPUTE, 2.5, 3, 2);
 }
 
