@@ -171,8 +171,15 @@ CASES = [
         Knob('slow_part * 0.8', 'fn:slow_part * 0.8', ['slow=8000']),
         Knob('slow_part * 0.7', 'fn:slow_part * 0.7', ['slow=7000']),
         Knob('fast_part / 2', 'fn:fast_part * 0.5', ['fast=4000'], control=True)]),
+    # Who comes back from outside does so just when the lock is left, and takes it before who was woken for it: of 104
+    # turns 27 wait when nobody records and 75 when somebody does, but 94 and 103 with the knobs turned (medians of 15
+    # runs, by the program's own clock). So turns are unfair unturned, and the last thread has some left alone: 47 ms
+    # from the first thread's end to the last's, against 5. That is what outside / 2 saves: 216.2 becomes 214.4 ms, on
+    # average 218.0 becomes 214.5. Recorded, the program takes 1% longer.
     Case(3, 'saturated mutex 2/2 ms', 'mutex', knobs=[
-        half('critical', 'critical', 2000), half('outside', 'outside', 2000, control=True)]),
+        half('critical', 'critical', 2000, why='wakes that the machine held up for milliseconds are in the prediction '
+             'as often as in the recording; of twelve of a quiet machine one was 5.3% off, the middle one 2.3%'),
+        half('outside', 'outside', 2000, control=True, why='it is nearly none: fair turns save 1%')]),
     Case(4, 'saturated mutex 2/1 ms', 'mutex', args=['outside=1000'], knobs=[
         half('critical', 'critical', 2000), half('outside', 'outside', 1000, control=True)]),
     Case(5, 'unsaturated mutex 1/4 ms', 'mutex', args=['critical=1000', 'outside=4000', 'rounds=40'], knobs=[
