@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "replay/heap.h"
+#include "replay/turns.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -25,7 +25,7 @@ struct sweep {
 	const uint32_t *waits;
 	const size_t *first;
 	struct walk *walks; /* by strand */
-	struct heap heap;   /* strands by when each begins or stops */
+	struct turns turns; /* strands by when each begins or stops */
 	uint32_t computing;
 	int64_t since_ns;   /* all CPUs are taken */
 };
@@ -33,11 +33,11 @@ struct sweep {
 static void sweep_done(struct sweep *x)
 {
 	free(x->walks);
-	free(x->heap.v);
+	turns_done(&x->turns);
 }
 
-/* Its next stretch of computing begins; 0, -ENOMEM. */
-static int stretch_next(struct sweep *x, uint32_t s)
+/* Its next stretch of computing begins, if there is one. */
+static void stretch_next(struct sweep *x, uint32_t s)
 {
 	struct walk *k = &x->walks[s];
 
@@ -51,10 +51,12 @@ static int stretch_next(struct sweep *x, uint32_t s)
 		/* Strands take turns: by its next one this wait would be long out of the cache. */
 		if (k->at < x->first[s + 1])
 			__builtin_prefetch(&x->r->m->waits[x->waits[k->at]]);
-		if (k->to_ns > from_ns)
-			return heap_push(&x->heap, (double)from_ns, s);
+		if (k->to_ns > from_ns) {
+			turns_put(&x->turns, s, (double)from_ns);
+			return;
+		}
 	}
-	return 0;
+	turns_drop(&x->turns, s);
 }
 
 static int time_add(struct busy *b, int64_t from_ns, int64_t to_ns)
@@ -76,19 +78,21 @@ static int time_add(struct busy *b, int64_t from_ns, int64_t to_ns)
 
 static int sweep_step(struct sweep *x, struct busy *b)
 {
-	int64_t now_ns = (int64_t)heap_first(&x->heap);
-	uint32_t s = heap_pop(&x->heap);
+	int64_t now_ns = (int64_t)turns_time(&x->turns);
+	uint32_t s = turns_first(&x->turns);
 	struct walk *k = &x->walks[s];
 
 	k->computes = !k->computes;
 	if (k->computes) {
 		if (++x->computing == x->r->facts.cpu_n)
 			x->since_ns = now_ns;
-		return heap_push(&x->heap, (double)k->to_ns, s);
+		turns_put(&x->turns, s, (double)k->to_ns);
+		return 0;
 	}
 	if (x->computing-- == x->r->facts.cpu_n && time_add(b, x->since_ns, now_ns) < 0)
 		return -ENOMEM;
-	return stretch_next(x, s);
+	stretch_next(x, s);
+	return 0;
 }
 
 int busy_make(const struct replay *r, const uint32_t *waits, const size_t *first, struct busy *ret)
@@ -97,14 +101,14 @@ int busy_make(const struct replay *r, const uint32_t *waits, const size_t *first
 	_cleanup_(busy_done) struct busy b = { 0 };
 
 	x.walks = calloc(r->strand_n + 1, sizeof(*x.walks));
-	if (!x.walks)
+	if (!x.walks || turns_init(&x.turns, r->strand_n) < 0)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < r->strand_n && r->facts.cpu_n; s++) {
 		x.walks[s] = (struct walk){ .at = first[s], .cursor_ns = r->strands[s].begin_ns };
-		if (!r->strands[s].clock && stretch_next(&x, s) < 0)
-			return -ENOMEM;
+		if (!r->strands[s].clock)
+			stretch_next(&x, s);
 	}
-	while (x.heap.n) {
+	while (turns_first(&x.turns) != TURNS_NONE) {
 		if (sweep_step(&x, &b) < 0)
 			return -ENOMEM;
 	}

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "replay/cpus.h"
-#include "replay/heap.h"
 #include "replay/steps.h"
+#include "replay/turns.h"
 #include "util/cleanup.h"
 
 /* Waits that nothing ends, before the simulation is given up. */
@@ -31,7 +31,6 @@ enum doing {
 };
 
 struct actor {
-	double due;    /* when it goes on, if it sleeps; what the heap says otherwise is of a sleep that was cut short */
 	uint32_t at;   /* step */
 	uint32_t end;  /* behind its last */
 	uint32_t next; /* of those who wait for the same, NONE */
@@ -63,7 +62,7 @@ struct sim {
 	struct sim_lock *locks;
 	uint8_t *free_locks;
 	struct cpus *cpus;
-	struct heap sleepers, computers[CPUS_GROUPS];
+	struct turns sleepers, computers[CPUS_GROUPS];
 	uint32_t counts[CPUS_GROUPS];
 	double clock[CPUS_GROUPS]; /* how much a strand computed that did all the time */
 	const double *rates;
@@ -83,9 +82,9 @@ static void sim_done(struct sim *x)
 	free(x->locks);
 	free(x->free_locks);
 	free(x->cpus);
-	free(x->sleepers.v);
+	turns_done(&x->sleepers);
 	for (size_t g = 0; g < CPUS_GROUPS; g++)
-		free(x->computers[g].v);
+		turns_done(&x->computers[g]);
 }
 
 /* Those that all scenarios share, but for one that looks at more points, or at less. */
@@ -118,7 +117,11 @@ static int actors_init(struct sim *x)
 		x->actors[i].group = (uint8_t)of_group[r->strands[i].group];
 	}
 	free(of_group);
-	return 0;
+	for (size_t g = 0; g < x->cpus->group_n; g++) {
+		if (turns_init(&x->computers[g], r->strand_n) < 0)
+			return -ENOMEM;
+	}
+	return turns_init(&x->sleepers, r->strand_n);
 }
 
 static int sim_init(struct sim *x, const struct replay *r, const struct weights *w, double *times, double *begins)
@@ -149,15 +152,15 @@ static inline const struct step *step_of(const struct sim *x, uint32_t s)
 	return &x->steps->v[x->actors[s].at];
 }
 
-static int sleep_for(struct sim *x, uint32_t s, double ns, enum doing doing)
+/* Of one that slept the rest of that is nothing to it any more. */
+static void sleep_for(struct sim *x, uint32_t s, double ns, enum doing doing)
 {
 	x->actors[s].doing = (uint8_t)doing;
-	x->actors[s].due = x->now + ns;
-	return heap_push(&x->sleepers, x->actors[s].due, s);
+	turns_put(&x->sleepers, s, x->now + ns);
 }
 
 /* What its next steps need will be here when it is there. */
-static int compute(struct sim *x, uint32_t s, double ns)
+static void compute(struct sim *x, uint32_t s, double ns)
 {
 	const struct step *step = step_of(x, s);
 	uint32_t g = x->actors[s].group;
@@ -169,7 +172,7 @@ static int compute(struct sim *x, uint32_t s, double ns)
 	x->actors[s].doing = DOING_COMPUTE;
 	x->counts[g]++;
 	x->rates = cpus_rates(x->cpus, x->counts);
-	return heap_push(&x->computers[g], x->clock[g] + ns, s);
+	turns_put(&x->computers[g], s, x->clock[g] + ns);
 }
 
 static double latency(const struct sim *x, const struct step *step)
@@ -184,20 +187,18 @@ static double times_of(const struct sim *x, uint32_t tag)
 }
 
 /* The last signal has come: whoever waits for it goes on after his latency. */
-static int token_fire(struct sim *x, uint32_t token)
+static void token_fire(struct sim *x, uint32_t token)
 {
 	struct sim_token *t = &x->tokens[token];
 	uint32_t next;
 
 	if (!t->left || --t->left)
-		return 0;
+		return;
 	for (uint32_t s = t->waiting; s != NONE; s = next) {
 		next = x->actors[s].next;
-		if (sleep_for(x, s, x->actors[s].begun ? latency(x, step_of(x, s)) : 0, DOING_SLEEP) < 0)
-			return -ENOMEM;
+		sleep_for(x, s, x->actors[s].begun ? latency(x, step_of(x, s)) : 0, DOING_SLEEP);
 	}
 	t->waiting = NONE;
-	return 0;
 }
 
 static void token_wait(struct sim *x, uint32_t s, uint32_t token)
@@ -247,20 +248,20 @@ static double look_ns(const struct sim *x, uint32_t lock)
 }
 
 /* The first in the queue is woken; until he is there and has looked the lock is anybody's. */
-static int lock_leave(struct sim *x, uint32_t s, uint32_t lock)
+static void lock_leave(struct sim *x, uint32_t s, uint32_t lock)
 {
 	struct sim_lock *l = &x->locks[lock];
 	uint32_t first = l->head;
 
 	if (l->owner != s)
-		return 0;
+		return;
 	l->owner = NONE;
 	if (first == NONE)
-		return 0;
+		return;
 	l->head = x->actors[first].next;
 	if (l->head == NONE)
 		l->tail = NONE;
-	return sleep_for(x, first, lock_latency(x, first, lock) + look_ns(x, lock), DOING_RETRY);
+	sleep_for(x, first, lock_latency(x, first, lock) + look_ns(x, lock), DOING_RETRY);
 }
 
 static void step_pass(struct sim *x, uint32_t s)
@@ -270,140 +271,149 @@ static void step_pass(struct sim *x, uint32_t s)
 	x->actors[s].at++;
 }
 
-static int either_do(struct sim *x, uint32_t s, const struct step *step)
+/* Sleeps, if that is any time. As of a step: true: it goes on at once. */
+static bool late_by(struct sim *x, uint32_t s, double ns)
+{
+	if (!(ns > 0))
+		return true;
+	sleep_for(x, s, ns, DOING_SLEEP);
+	return false;
+}
+
+static bool either_do(struct sim *x, uint32_t s, const struct step *step)
 {
 	const struct long_time *l = point_limit(x->r, step->point);
 
 	if (!x->tokens[step->object].left)
-		return 1;
+		return true;
 	token_wait(x, s, step->object);
-	return sleep_for(x, s, (double)l->ns * times_of(x, l->tag), DOING_EITHER);
+	sleep_for(x, s, (double)l->ns * times_of(x, l->tag), DOING_EITHER);
+	return false;
 }
 
 /* Its time is up: the token is nothing to it any more. */
-static int either_end(struct sim *x, uint32_t s)
+static bool either_end(struct sim *x, uint32_t s)
 {
 	const struct step *step = step_of(x, s);
 	uint32_t *at = &x->tokens[step->object].waiting;
-	double late = latency(x, step);
 
 	while (*at != s)
 		at = &x->actors[*at].next;
 	*at = x->actors[s].next;
-	return late > 0 ? sleep_for(x, s, late, DOING_SLEEP) : 1;
+	return late_by(x, s, latency(x, step));
 }
 
 /* Computing is done before; else as a delay, or as time in the run queue. */
-static int long_do(struct sim *x, uint32_t s, const struct step *step)
+static bool long_do(struct sim *x, uint32_t s, const struct step *step)
 {
 	const struct long_time *l = &x->r->longs[step->object];
 	double late = x->w->no_runqueue ? 0 : (double)l->lat_ns;
 
 	if (l->what == LONG_CPU)
-		return 1;
+		return true;
 	if (l->what == LONG_WAIT)
 		late = (double)l->ns * times_of(x, l->tag);
-	return late > 0 ? sleep_for(x, s, late, DOING_SLEEP) : 1;
+	return late_by(x, s, late);
 }
 
-/* What a step says, its computing done. 1: the strand goes on at once, 0: not yet. */
-static int step_do(struct sim *x, uint32_t s)
+/* What a step says, its computing done. True: the strand goes on at once. */
+static bool step_do(struct sim *x, uint32_t s)
 {
 	const struct step *step = step_of(x, s);
-	double ns;
 
 	switch (step->what) {
 	case POINT_RUNQ:
-		ns = latency(x, step);
-		return ns > 0 ? sleep_for(x, s, ns, DOING_SLEEP) : 1;
+		return late_by(x, s, latency(x, step));
 	case POINT_LONG:
 		return long_do(x, s, step);
 	case POINT_EITHER:
 		return either_do(x, s, step);
 	case POINT_DELAY:
-		ns = (double)x->r->points.wait_ns[step->point] * times_of(x, step->object);
-		return sleep_for(x, s, ns + latency(x, step), DOING_SLEEP);
+		sleep_for(x, s, (double)step->wait_ns * times_of(x, step->object) + latency(x, step), DOING_SLEEP);
+		return false;
 	case POINT_SIGNAL:
 	case POINT_SIGNAL_MORE:
-		return token_fire(x, step->object) < 0 ? -ENOMEM : 1;
+		token_fire(x, step->object);
+		return true;
 	case POINT_WAIT:
 	case POINT_GATHER:
 		if (!x->tokens[step->object].left)
-			return 1;
+			return true;
 		token_wait(x, s, step->object);
-		return 0;
+		return false;
 	case POINT_ACQUIRE:
 	case POINT_TAKE:
 		return lock_get(x, s, step->object);
 	case POINT_RELEASE:
 	case POINT_DROP:
-		return lock_leave(x, s, step->object) < 0 ? -ENOMEM : 1;
+		lock_leave(x, s, step->object);
+		return true;
 	default:
-		return 1;
+		return true;
 	}
 }
 
 /* From the beginning of a step until there is something to wait for, or the end. */
-static int strand_go(struct sim *x, uint32_t s)
+static void strand_go(struct sim *x, uint32_t s)
 {
-	int e;
+	while (x->actors[s].at != x->actors[s].end) {
+		double ns = x->cpu[x->actors[s].at];
 
-	for (;;) {
-		double ns;
-
-		if (x->actors[s].at == x->actors[s].end) {
-			x->actors[s].doing = DOING_NOTHING;
-			if (x->r->strands[s].sink) {
-				x->sinks_left--;
-				x->sink_end = x->now > x->sink_end ? x->now : x->sink_end;
-			}
-			return 0;
+		if (ns > 0) {
+			compute(x, s, ns);
+			return;
 		}
-		ns = x->cpu[x->actors[s].at];
-		if (ns > 0)
-			return compute(x, s, ns);
-		e = step_do(x, s);
-		if (e <= 0)
-			return e;
+		if (!step_do(x, s))
+			return;
 		step_pass(x, s);
+	}
+	x->actors[s].doing = DOING_NOTHING;
+	if (x->r->strands[s].sink) {
+		x->sinks_left--;
+		x->sink_end = x->now > x->sink_end ? x->now : x->sink_end;
 	}
 }
 
 /* As recorded, what it computes with the lock begins when it is on the CPU again: it has looked in that time. */
-static int lock_got(struct sim *x, uint32_t s)
+static void lock_got(struct sim *x, uint32_t s)
 {
 	const struct step *step = step_of(x, s);
 	double ns, looked_ns = step->what == POINT_ACQUIRE ? look_ns(x, step->object) : 0;
 
 	step_pass(x, s);
 	ns = x->actors[s].at == x->actors[s].end ? 0 : x->cpu[x->actors[s].at];
-	if (!(ns > 0 && looked_ns > 0))
-		return strand_go(x, s);
-	return compute(x, s, ns > looked_ns ? ns - looked_ns : 0);
+	if (ns > 0 && looked_ns > 0)
+		compute(x, s, ns > looked_ns ? ns - looked_ns : 0);
+	else
+		strand_go(x, s);
 }
 
 /* What it slept or computed for is over. */
-static int strand_resume(struct sim *x, uint32_t s)
+static void strand_resume(struct sim *x, uint32_t s)
 {
 	struct actor *a = &x->actors[s];
-	int e = 1;
+	bool on = true;
 
 	if (!a->begun) {
 		a->begun = true;
 		if (x->begins)
 			x->begins[s] = x->now;
-		return strand_go(x, s);
+		strand_go(x, s);
+		return;
+	}
+	if (a->doing == DOING_RETRY) {
+		if (lock_get(x, s, step_of(x, s)->object))
+			lock_got(x, s);
+		return;
 	}
 	if (a->doing == DOING_COMPUTE)
-		e = step_do(x, s);
+		on = step_do(x, s);
 	else if (a->doing == DOING_EITHER)
-		e = either_end(x, s);
-	else if (a->doing == DOING_RETRY)
-		return lock_get(x, s, step_of(x, s)->object) ? lock_got(x, s) : 0;
-	if (e <= 0)
-		return e;
+		on = either_end(x, s);
+	if (!on)
+		return;
 	step_pass(x, s);
-	return strand_go(x, s);
+	strand_go(x, s);
 }
 
 static void advance(struct sim *x, double to)
@@ -420,45 +430,39 @@ static void advance(struct sim *x, double to)
 /* The next event; false: there is none. */
 static bool next_event(struct sim *x, uint32_t *ret)
 {
-	double first = INFINITY;
+	double first = INFINITY, at;
 	size_t from = CPUS_GROUPS;
 
 	for (size_t g = 0; g < x->cpus->group_n; g++) {
-		double at;
-
-		if (!x->computers[g].n)
-			continue;
-		at = x->now + (heap_first(&x->computers[g]) - x->clock[g]) / x->rates[g];
+		at = x->now + (turns_time(&x->computers[g]) - x->clock[g]) / x->rates[g];
 		if (at < first) {
 			first = at;
 			from = g;
 		}
 	}
-	while (x->sleepers.n && heap_first(&x->sleepers) <= first) {
-		double at = heap_first(&x->sleepers);
-		uint32_t s = heap_pop(&x->sleepers);
-
-		if (!(x->actors[s].due >= at && x->actors[s].due <= at))
-			continue;
+	at = turns_time(&x->sleepers);
+	if (at <= first && turns_first(&x->sleepers) != TURNS_NONE) {
+		*ret = turns_first(&x->sleepers);
+		turns_drop(&x->sleepers, *ret);
 		advance(x, at);
-		x->actors[s].due = NAN;
-		*ret = s;
 		return true;
 	}
 	if (from == CPUS_GROUPS)
 		return false;
 	advance(x, first);
+	at = turns_time(&x->computers[from]);
 	/* Rounding may leave it a little short. */
-	if (x->clock[from] < heap_first(&x->computers[from]))
-		x->clock[from] = heap_first(&x->computers[from]);
-	*ret = heap_pop(&x->computers[from]);
+	if (x->clock[from] < at)
+		x->clock[from] = at;
+	*ret = turns_first(&x->computers[from]);
+	turns_drop(&x->computers[from], *ret);
 	x->counts[from]--;
 	x->rates = cpus_rates(x->cpus, x->counts);
 	return true;
 }
 
 /* The wait of one that waits is over, with those of all who wait for the same. */
-static int strand_force(struct sim *x, uint32_t s)
+static void strand_force(struct sim *x, uint32_t s)
 {
 	const struct actor *a = &x->actors[s];
 	uint32_t object;
@@ -467,11 +471,12 @@ static int strand_force(struct sim *x, uint32_t s)
 	x->force_at = s;
 	if (a->doing == DOING_LOCK) {
 		object = step_of(x, s)->object;
-		return lock_leave(x, x->locks[object].owner, object);
+		lock_leave(x, x->locks[object].owner, object);
+		return;
 	}
 	object = a->begun ? step_of(x, s)->object : x->r->strands[s].token;
 	x->tokens[object].left = 1;
-	return token_fire(x, object);
+	token_fire(x, object);
 }
 
 /*
@@ -486,14 +491,16 @@ static bool force(struct sim *x, uint32_t *ret)
 		for (uint32_t i = 0; i < x->r->strand_n && x->forced_n < FORCED_MAX; i++) {
 			uint32_t s = (x->force_at + i) % (uint32_t)x->r->strand_n;
 
-			if (x->actors[s].doing == order[k])
-				return strand_force(x, s) == 0 && next_event(x, ret);
+			if (x->actors[s].doing == order[k]) {
+				strand_force(x, s);
+				return next_event(x, ret);
+			}
 		}
 	}
 	return false;
 }
 
-static int begin_all(struct sim *x)
+static void begin_all(struct sim *x)
 {
 	const struct replay *r = x->r;
 
@@ -503,10 +510,9 @@ static int begin_all(struct sim *x)
 		x->sinks_left += strand->sink;
 		if (strand->token != NONE && x->tokens[strand->token].left)
 			token_wait(x, (uint32_t)s, strand->token);
-		else if (sleep_for(x, (uint32_t)s, (double)strand->begin_ns, DOING_SLEEP) < 0)
-			return -ENOMEM;
+		else
+			sleep_for(x, (uint32_t)s, (double)strand->begin_ns, DOING_SLEEP);
 	}
-	return 0;
 }
 
 int e2_run(const struct replay *r, const struct weights *w, double *times, double *begins, struct e2_result *ret)
@@ -514,14 +520,14 @@ int e2_run(const struct replay *r, const struct weights *w, double *times, doubl
 	_cleanup_(sim_done) struct sim x = { 0 };
 	uint32_t s;
 
-	if (sim_init(&x, r, w, times, begins) < 0 || begin_all(&x) < 0)
+	if (sim_init(&x, r, w, times, begins) < 0)
 		return -ENOMEM;
+	begin_all(&x);
 	/* With times asked for everything counts, not only what the end depends on. */
 	while (x.sinks_left || times) {
 		if (!next_event(&x, &s) && (!x.sinks_left || !force(&x, &s)))
 			break;
-		if (strand_resume(&x, s) < 0)
-			return -ENOMEM;
+		strand_resume(&x, s);
 	}
 	ret->forced_n = x.forced_n;
 	ret->makespan_ns = x.sinks_left ? -1 : ns_round(x.sink_end) - r->facts.begin_ns;

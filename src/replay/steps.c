@@ -52,7 +52,8 @@ int steps_make(const struct replay *r, bool all, bool no_runqueue, struct steps 
 			if (!all && i + 1 < end && is_inert(p, i, no_runqueue))
 				continue;
 			s.v[s.n++] = (struct step){ .object = lock ? r->token_lock[p->object[i]] : p->object[i],
-						    .lat_ns = p->lat_ns[i], .point = (uint32_t)i, .what = p->what[i] };
+						    .lat_ns = p->lat_ns[i], .wait_ns = p->wait_ns[i],
+						    .point = (uint32_t)i & 0xfffffff, .what = p->what[i] & 15 };
 		}
 	}
 	s.first[r->strand_n] = s.n;

@@ -9,8 +9,9 @@
 struct step {
 	uint32_t object; /* token; of locks the lock */
 	uint32_t lat_ns;
-	uint32_t point;
-	uint8_t what;	 /* enum point_what */
+	uint32_t wait_ns; /* of DELAY */
+	uint32_t point : 28; /* POINTS_MAX */
+	uint32_t what : 4;   /* enum point_what */
 };
 
 /* all: every point is one. no_runqueue: nobody waits for a CPU. 0, -ENOMEM. */
