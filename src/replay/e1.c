@@ -99,7 +99,7 @@ static void acquire(const struct pass *x, struct lanes *t, uint32_t token, uint3
 	}
 }
 
-static __attribute__((noinline)) void long_pass(const struct pass *x, size_t i, struct lanes *t)
+static void long_pass(const struct pass *x, size_t i, struct lanes *t)
 {
 	const struct replay *r = x->r;
 	const struct long_time *l = &r->longs[r->points.object[i]];
@@ -111,7 +111,7 @@ static __attribute__((noinline)) void long_pass(const struct pass *x, size_t i, 
 }
 
 /* Whichever comes first. */
-static __attribute__((noinline)) void either_pass(const struct pass *x, size_t i, struct lanes *t)
+static void either_pass(const struct pass *x, size_t i, struct lanes *t)
 {
 	const struct replay *r = x->r;
 	const struct long_time *l = point_limit(r, i);
@@ -126,53 +126,102 @@ static __attribute__((noinline)) void either_pass(const struct pass *x, size_t i
 	}
 }
 
+/*
+ * Lanes in registers: of vector types, since an array would lie in memory, and each sum would wait for the last one's way
+ * there and back.
+ */
+typedef double quad __attribute__((vector_size(4 * sizeof(double))));
+typedef float quad_weights __attribute__((vector_size(4 * sizeof(float))));
+struct quads {
+	quad a, b;
+};
+_Static_assert(sizeof(struct quads) == sizeof(struct lanes), "the same lanes");
+
+static inline __attribute__((always_inline)) void weights_load(struct quads *ret, const float w[E1_LANES])
+{
+	quad_weights a, b;
+
+	memcpy(&a, w, sizeof(a));
+	memcpy(&b, w + 4, sizeof(b));
+	ret->a = __builtin_convertvector(a, quad);
+	ret->b = __builtin_convertvector(b, quad);
+}
+
+static inline __attribute__((always_inline)) void time_pass(struct quads *t, uint32_t ns, const struct quads *w)
+{
+	t->a += (double)ns * w->a;
+	t->b += (double)ns * w->b;
+}
+
+static inline __attribute__((always_inline)) void tag_pass(struct quads *t, uint32_t ns, const struct pass *x, uint32_t tag)
+{
+	struct quads w;
+
+	weights_load(&w, x->tags[tag < x->r->tag_n ? tag : x->r->tag_n].v);
+	time_pass(t, ns, &w);
+}
+
+/* What is not only time passing, and not a first signal. */
+static __attribute__((noinline)) void meeting_pass(const struct pass *x, size_t i, struct lanes *t)
+{
+	const struct points *p = &x->r->points;
+
+	switch (p->what[i]) {
+	case POINT_SIGNAL_MORE:
+		if (p->wait_ns[i] != NONE)
+			lanes_max(&x->tokens[p->wait_ns[i]], t);
+		break;
+	case POINT_WAIT:
+		if (p->wait_ns[i] != NONE)
+			lanes_max(t, &x->tokens[p->wait_ns[i]]);
+		break;
+	case POINT_ACQUIRE:
+		acquire(x, t, p->object[i], p->wait_ns[i]);
+		break;
+	case POINT_LONG:
+		long_pass(x, i, t);
+		break;
+	default:
+		either_pass(x, i, t);
+		break;
+	}
+}
+
 __attribute__((target_clones("avx2", "default"))) static void run_pass(const struct pass *x, const struct run *run)
 {
-	const struct replay *r = x->r;
-	const struct points *p = &r->points;
-	struct lanes t = x->strands[run->strand];
-	size_t from = r->strands[run->strand].first + run->from;
+	const struct points *p = &x->r->points;
+	size_t from = x->r->strands[run->strand].first + run->from;
+	struct lanes *strand = &x->strands[run->strand], other;
+	struct quads t, ready;
 
+	memcpy(&t, strand, sizeof(t));
+	weights_load(&ready, x->run);
 	for (size_t i = from; i < from + run->n; i++) {
-		const struct lane_weights *w = &x->tags[p->cpu_tag[i] < r->tag_n ? p->cpu_tag[i] : r->tag_n];
-
-		for (size_t lane = 0; lane < E1_LANES; lane++)
-			t.t[lane] += (double)p->cpu_ns[i] * (double)w->v[lane];
+		tag_pass(&t, p->cpu_ns[i], x, p->cpu_tag[i]);
 		switch (p->what[i]) {
 		case POINT_DELAY:
-			w = &x->tags[p->object[i] < r->tag_n ? p->object[i] : r->tag_n];
-			for (size_t lane = 0; lane < E1_LANES; lane++)
-				t.t[lane] += (double)p->wait_ns[i] * (double)w->v[lane];
+			tag_pass(&t, p->wait_ns[i], x, p->object[i]);
 			break;
 		case POINT_SIGNAL:
 		case POINT_RELEASE:
 			if (p->wait_ns[i] != NONE)
-				x->tokens[p->wait_ns[i]] = t;
+				memcpy(&x->tokens[p->wait_ns[i]], &t, sizeof(t));
 			break;
 		case POINT_SIGNAL_MORE:
-			if (p->wait_ns[i] != NONE)
-				lanes_max(&x->tokens[p->wait_ns[i]], &t);
-			break;
 		case POINT_WAIT:
-			if (p->wait_ns[i] != NONE)
-				lanes_max(&t, &x->tokens[p->wait_ns[i]]);
-			break;
 		case POINT_ACQUIRE:
-			acquire(x, &t, p->object[i], p->wait_ns[i]);
-			break;
 		case POINT_LONG:
-			long_pass(x, i, &t);
-			break;
 		case POINT_EITHER:
-			either_pass(x, i, &t);
+			memcpy(&other, &t, sizeof(t));
+			meeting_pass(x, i, &other);
+			memcpy(&t, &other, sizeof(t));
 			break;
 		default:
 			break;
 		}
-		for (size_t lane = 0; lane < E1_LANES; lane++)
-			t.t[lane] += (double)p->run_ns[i] * (double)x->run[lane];
+		time_pass(&t, p->run_ns[i], &ready);
 	}
-	x->strands[run->strand] = t;
+	memcpy(strand, &t, sizeof(t));
 }
 
 /* A strand's first run begins when it is started. */
