@@ -30,6 +30,11 @@ static double capacity_of(const struct cpu_group *const *groups, size_t n, size_
 	return cpu_n && bound > (double)cpu_n ? (double)cpu_n : bound;
 }
 
+static double alone(const struct cpus *c, uint32_t n)
+{
+	return (double)n > c->capacity[1] ? c->capacity[1] / (double)n : 1;
+}
+
 void cpus_init(struct cpus *c, const struct replay *r, uint32_t cpu_n, bool as_one, uint32_t *of_group)
 {
 	static const struct cpu_group all = { .any = true };
@@ -47,6 +52,8 @@ void cpus_init(struct cpus *c, const struct replay *r, uint32_t cpu_n, bool as_o
 	}
 	for (size_t set = 1; set < (size_t)1 << c->group_n; set++)
 		c->capacity[set] = capacity_of(groups, c->group_n, set, cpu_n);
+	for (uint32_t n = 0; n < CPUS_CACHE; n++)
+		c->alone[n] = alone(c, n);
 }
 
 /* The set of groups that first has no more to share out when all that are not settled get more alike; and how much each has then. */
@@ -95,16 +102,14 @@ static void rates_find(const struct cpus *c, const uint32_t *counts, double *rat
 	}
 }
 
-const double *cpus_rates(struct cpus *c, const uint32_t *counts)
+const double *cpus_rates_share(struct cpus *c, const uint32_t *counts)
 {
 	uint32_t h = 0;
 
-	/* Almost always all strands may use all CPUs. */
 	if (c->group_n == 1) {
-		c->cache[0].rates[0] = (double)counts[0] > c->capacity[1] ? c->capacity[1] / (double)counts[0] : 1;
+		c->cache[0].rates[0] = alone(c, counts[0]);
 		return c->cache[0].rates;
 	}
-
 	for (size_t g = 0; g < c->group_n; g++)
 		h = (h ^ counts[g]) * 0x9e3779b1u;
 	h = (h >> 16) % CPUS_CACHE;

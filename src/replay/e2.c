@@ -169,6 +169,8 @@ static void compute(struct sim *x, uint32_t s, double ns)
 	__builtin_prefetch(&x->cpu[x->actors[s].at + 8]);
 	if (step->what == POINT_SIGNAL || step->what == POINT_WAIT || step->what == POINT_SIGNAL_MORE)
 		__builtin_prefetch(&x->tokens[step->object]);
+	else if (step->what == POINT_DELAY && x->w->times)
+		__builtin_prefetch(&x->w->times[step->object]);
 	x->actors[s].doing = DOING_COMPUTE;
 	x->counts[g]++;
 	x->rates = cpus_rates(x->cpus, x->counts);
