@@ -109,8 +109,14 @@ static int open_do(struct report *r)
 	return e < 0 ? e : section_do(r, SECTION_OPEN);
 }
 
+/* A page simulates few things, often one: on one CPU. */
+static int hints_do(struct report *r)
+{
+	return r->sections & SECTION_BIT(SECTION_WHATIF) ? report_whatif_begin(r) : 0;
+}
+
 /* What takes longest first. */
-static int (*const behind[])(struct report *r) = { runqueues_do, stretches_do, locks_do, open_do };
+static int (*const behind[])(struct report *r) = { hints_do, runqueues_do, stretches_do, locks_do, open_do };
 
 static int behind_do(void *arg, size_t i)
 {

@@ -206,11 +206,14 @@ static size_t simulated_max(const struct report *r)
 	return n < SIMULATED_MIN ? SIMULATED_MIN : n > SIMULATED_MAX ? SIMULATED_MAX : (size_t)n;
 }
 
-int report_hints_make(struct report *r)
+int report_hints_find(struct report *r)
 {
 	_cleanup_(candidates_done) struct candidates x = { 0 };
-	int e = candidates_make(r, &x);
+	int e;
 
+	if (r->hints)
+		return 0;
+	e = candidates_make(r, &x);
 	if (e == 0)
 		e = hints_evaluate(r, x.list, x.n, REPLAY_E1);
 	if (e < 0)
@@ -228,7 +231,14 @@ int report_hints_make(struct report *r)
 		qsort_r(x.list, x.n, sizeof(*x.list), hint_compare, r);
 	r->hint_n = told_drop(r, x.list, x.n);
 	r->hints = TAKE_PTR(x.list);
-	return report_machines_make(r);
+	return 0;
+}
+
+int report_hints_make(struct report *r)
+{
+	int e = report_hints_find(r);
+
+	return e < 0 ? e : report_machines_make(r);
 }
 
 /* ---- the machine ---- */

@@ -26,8 +26,11 @@ void report_outcome_json(struct json *j, const struct replay_outcome *o);
 /* Where the time of a stretch of the path went: the word for it. */
 enum analyze_where report_stretch_where(const struct report *r, const struct replay_stretch *s);
 
-/* The few changes that help most, each thing once: makes r->hints, r->machines. 0, -errno. */
+/* The few changes that help most, each thing once: makes r->hints, if they aren't there; and r->machines. 0, -errno. */
+int report_hints_find(struct report *r);
 int report_hints_make(struct report *r);
+/* What of section WHATIF needs no other section. 0, -errno. */
+int report_whatif_begin(struct report *r);
 int report_machines_make(struct report *r);
 const char *report_machine_word(enum report_machine machine);
 /* What would bring down the p99 of the class that the tail is about: makes r->slow. 0, -errno. */

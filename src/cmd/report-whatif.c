@@ -101,6 +101,11 @@ static bool is_on_page(const struct report *r)
 	return !r->o->sections && !r->o->everything && !r->o->top && !r->o->json;
 }
 
+int report_whatif_begin(struct report *r)
+{
+	return is_on_page(r) ? report_hints_find(r) : 0;
+}
+
 int report_whatif_make(struct report *r)
 {
 	int e = report_replay_need(r);
