@@ -9,7 +9,7 @@
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
 
-enum { E2_TOP = 20, NUMBERS_COLUMNS = 65 };
+enum { E2_TOP = 20, E2_TOP_FUNCTIONS = 10, NUMBERS_COLUMNS = 65 };
 
 static int64_t rank_ns(const struct replay_saving *s)
 {
@@ -77,6 +77,7 @@ static int savings_make(struct report *r, size_t e2_top)
 	int e = replay_savings(r->replay, &o, &others, &other_n);
 
 	o.kinds = functions;
+	o.e2_top = e2_top < E2_TOP_FUNCTIONS ? e2_top : E2_TOP_FUNCTIONS;
 	if (e == 0)
 		e = replay_savings(r->replay, &o, &of_functions, &function_n);
 	if (e < 0)

@@ -306,10 +306,18 @@ static int simulation_plan(struct saver *x, uint32_t candidate, bool all_factors
 	return 0;
 }
 
-/* E1's best, then as many that others may queue behind. */
+/* How many that others may queue behind are simulated beside the top ones: as many, of a large recording fewer. */
+static size_t queued_max(const struct saver *x, size_t top)
+{
+	double most = SIMULATED_POINTS / (double)(x->r->points.n + 1);
+
+	return most > (double)top ? top : most < (double)top / 4 ? top / 4 : (size_t)most;
+}
+
+/* E1's best, then some that others may queue behind. */
 static int simulations(struct saver *x, size_t top)
 {
-	size_t chosen = 0, queued = 0;
+	size_t chosen = 0, queued = 0, most = queued_max(x, top);
 	bool all;
 	int e;
 
@@ -321,7 +329,7 @@ static int simulations(struct saver *x, size_t top)
 	for (size_t i = 0; i < x->replayed_n; i++) {
 		bool queue = may_queue(x->r, &x->r->classes[x->v[x->unique[i]].class]);
 
-		if (chosen >= top && (!queue || queued >= top))
+		if (chosen >= top && (!queue || queued >= most))
 			continue;
 		queued += chosen >= top;
 		chosen++;
