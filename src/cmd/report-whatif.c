@@ -154,6 +154,17 @@ static bool *unsaid_make(const struct report *r, size_t *ret_n)
 	return unsaid;
 }
 
+/* Of a large recording only the middle factor is simulated: the others are marked, if the line is not. */
+static void factor_print(const struct page *p, const struct replay_saving *s, size_t k)
+{
+	const struct replay_outcome *o = &s->at[k];
+	char text[80] = "";
+
+	if (k == 0 || s->what != REPLAY_NO_LOCK)
+		snprintf(text, sizeof(text), "%s%s", s->simulated && o->e2_ns < 0 ? "~" : "", page_signed_time(o->best_ns).text);
+	fprintf(p->f, "%9s ", text);
+}
+
 static void saving_print(const struct page *p, const struct replay_saving *s)
 {
 	bool whole = s->what == REPLAY_NO_LOCK;
@@ -162,10 +173,9 @@ static void saving_print(const struct page *p, const struct replay_saving *s)
 
 	if (s->shift > 0)
 		snprintf(shift, sizeof(shift), "%.2f", s->shift);
-	fprintf(p->f, "%9s %9s %9s  %-15s %c%c %5s  ", page_signed_time(s->at[0].best_ns).text,
-		whole ? "" : page_signed_time(s->at[1].best_ns).text,
-		whole ? "" : page_signed_time(s->at[2].best_ns).text, report_range(o->low_ns, o->high_ns).text,
-		o->grade, s->simulated ? ' ' : '~', shift);
+	for (size_t k = 0; k < REPLAY_FACTOR_N; k++)
+		factor_print(p, s, k);
+	fprintf(p->f, " %-15s %c%c %5s  ", report_range(o->low_ns, o->high_ns).text, o->grade, s->simulated ? ' ' : '~', shift);
 	report_subject_print(p, s->class, 24);
 	if (whole)
 		fputs(" removed", p->f);
