@@ -8,7 +8,7 @@ from live import Skip, check
 ALONE = True
 
 GAVE = re.compile(r'kernel stacks: (\d+) skeletons gave (\d+), of which (\d+) were walked as well, (\d+) of them others')
-# enough of each for a skeleton to be learned long before the end
+# enough of each for a skeleton to be learned long before the end: stacks are read ten times a second
 WORK = ['switches 15000', 'crowd', 'fsync {tmp}/file 200', 'sleep 300 1000 3']
 
 
@@ -48,7 +48,7 @@ def stacks_by_call(rec, share):
 
 def test_same_stacks(live):
     """Two recordings of the same work, walked and recognized: the same kernel stacks, system call by system call."""
-    for work in ('switches 15000', 'fsync {tmp}/file 300', 'sleep 300 1000 2'):
+    for work in ('switches 15000', 'fsync {tmp}/file 2000', 'sleep 300 1000 2'):
         walked = live.record(live.work(work), '--kernel-stacks', 'walk')
         rec = live.record(live.work(work), '-vv')
         _, gave, compared, others = recognized(live, rec)
