@@ -150,8 +150,8 @@ Test(constants, not_found)
 	add_absent(WCBPF_VALUE_STRING, (void *)0x10000, 8);
 	add_absent(WCBPF_VALUE_BYTES, constant, 0);
 	add_absent(WCBPF_VALUE_BYTES, constant, UINT64_MAX);
-	add(WCBPF_VALUE_UINT, WCBPF_VALUE_LOST, 0, NULL, 0);
-	add(WCBPF_VALUE_UINT, WCBPF_VALUE_NOWHERE, 0, NULL, 0);
+	add(WCBPF_VALUE_UINT, WCBPF_VALUE_LOST, 0, "", 0);
+	add(WCBPF_VALUE_UINT, WCBPF_VALUE_NOWHERE, 0, "", 0);
 	cr_expect_eq(fill(), 6);
 	for (size_t i = 0; i < 6; i++) {
 		v = next(&at, &bytes);
