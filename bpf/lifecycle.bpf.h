@@ -39,14 +39,36 @@ static __always_inline bool totals_emit(const struct thread *t, struct task_stru
 	return true;
 }
 
-/* Its times count from now on. */
-static __always_inline void thread_restart(struct thread *t, struct task_struct *task, __u64 now)
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
+static __always_inline void thread_clear(struct thread *t, struct task_struct *task, __u64 now)
 {
 	t->oncpu_ns = t->runnable_ns = t->blocked_ns = t->lost_ns = 0;
 	t->interval_n = t->lost_n = t->below_min_n = t->voluntary_n = t->involuntary_n = t->seq = 0;
 	t->exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 	t->begin_ns = t->last_ns = now;
-	t->seeded = 0;
+	t->seeded = t->held = 0;
+}
+
+/*
+ * Its times count from now on; gives when that was. Newer kernels may preempt it here, and what the switch programs
+ * booked in between would count twice, or not: then once more.
+ */
+static __always_inline __u64 thread_restart(struct thread *t, struct task_struct *task, __u64 now)
+{
+	for (int i = 0; i < 4; i++) {
+		__u64 n = switches_of(task);
+
+		thread_clear(t, task, now);
+		barrier();
+		if (switches_of(task) == n)
+			break;
+		now = bpf_ktime_get_ns();
+	}
+	return now;
 }
 
 /*
@@ -194,10 +216,8 @@ static __always_inline void on_exec(struct task_struct *task, __u32 old_tid)
 		return;
 	t->exec_id = BPF_CORE_READ(task, self_exec_id);
 	t->goid = 0;
-	if (t->held) {
-		t->held = 0;
-		thread_restart(t, task, now);
-	}
+	if (t->held)
+		now = thread_restart(t, task, now);
 	head_fill(&head->head, WCBPF_EV_EXEC, 0, now);
 	head->tid = t->tid;
 	head->tgid = t->tgid;

@@ -64,9 +64,50 @@ static int process_argv(struct assemble *a, uint32_t process, const char *argv, 
 	return 0;
 }
 
+/* A process or thread known before the event of its begin: that was not clipped after all. */
+static void op_began(struct assemble *a, uint32_t op, uint64_t time_ns)
+{
+	struct model_op *o = &a->m->ops[op];
+
+	if (!op)
+		return;
+	o->start_ns = assemble_relative(a, time_ns);
+	o->clipped &= (uint8_t)~CLIPPED_BEFORE;
+	if (o->end_ns < o->start_ns)
+		o->end_ns = o->start_ns;
+}
+
+/* Likewise. */
+static void thread_began(struct assemble *a, uint32_t thread, uint64_t time_ns)
+{
+	struct model_thread *t = &a->m->threads[thread];
+
+	a->threads[thread].origin = ORIGIN_FORKED;
+	a->threads[thread].begin_ns = time_ns;
+	t->clipped &= (uint8_t)~CLIPPED_BEFORE;
+	if (!t->has_totals)
+		t->begin_ns = assemble_relative(a, time_ns);
+	op_began(a, t->op, time_ns);
+}
+
+/* A program that begins, its exec told late: what it did meanwhile was told before. */
+static void seed_seen(struct assemble *a, const struct assemble_seed *seed)
+{
+	uint32_t thread = assemble_thread_at(a, seed->tid, UINT64_MAX), process = a->m->threads[thread].process;
+	const struct thread_state *s = &a->threads[thread];
+
+	if (!thread || s->death_ns || s->origin != ORIGIN_SEEN || s->begin_ns < seed->now_ns ||
+	    a->m->threads[thread].pid != seed->pid || a->processes[process].origin != ORIGIN_SEEN)
+		return;
+	thread_began(a, thread, seed->now_ns);
+	a->processes[process].begin_ns = seed->now_ns;
+	a->processes[process].origin = ORIGIN_SEEDED;
+	op_began(a, a->m->processes[process].op, seed->now_ns);
+}
+
 int assemble_seed(struct assemble *a, const struct assemble_seed *seed)
 {
-	uint32_t process = assemble_process_at(a, seed->pid, seed->now_ns), thread, meta_id;
+	uint32_t process, thread, meta_id;
 	struct assemble_birth birth = {
 		.begin_ns = seed->now_ns,
 		.start_time_ns = seed->start_time_ns,
@@ -79,6 +120,9 @@ int assemble_seed(struct assemble *a, const struct assemble_seed *seed)
 
 	if (!seed->pid || !seed->tid)
 		return -EINVAL;
+	if (!birth.before)
+		seed_seen(a, seed);
+	process = assemble_process_at(a, seed->pid, seed->now_ns);
 	if (!process || a->processes[process].death_ns) {
 		birth.number = seed->pid;
 		r = assemble_process_make(a, &birth, &process);
@@ -123,32 +167,6 @@ static bool process_is_forked(const struct assemble *a, uint32_t process, const 
 	if (start_ns && e->start_ns)
 		return e->start_ns >= start_ns && e->start_ns - start_ns < START_TICK_NS;
 	return s->begin_ns + ASSEMBLE_SLACK_NS >= e->head.time_ns;
-}
-
-/* A process or thread known before its fork event: the begin was not clipped after all. */
-static void op_began(struct assemble *a, uint32_t op, uint64_t time_ns)
-{
-	struct model_op *o = &a->m->ops[op];
-
-	if (!op)
-		return;
-	o->start_ns = assemble_relative(a, time_ns);
-	o->clipped &= (uint8_t)~CLIPPED_BEFORE;
-	if (o->end_ns < o->start_ns)
-		o->end_ns = o->start_ns;
-}
-
-/* Likewise. */
-static void thread_began(struct assemble *a, uint32_t thread, uint64_t time_ns)
-{
-	struct model_thread *t = &a->m->threads[thread];
-
-	a->threads[thread].origin = ORIGIN_FORKED;
-	a->threads[thread].begin_ns = time_ns;
-	t->clipped &= (uint8_t)~CLIPPED_BEFORE;
-	if (!t->has_totals)
-		t->begin_ns = assemble_relative(a, time_ns);
-	op_began(a, t->op, time_ns);
 }
 
 static int process_fork(struct assemble *a, const struct wcbpf_fork *e, uint32_t parent_thread, const char *comm,

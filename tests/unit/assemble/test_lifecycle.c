@@ -111,6 +111,27 @@ Test(lifecycle, threads_without_times_are_known)
 	cr_expect_eq(assemble_threads_untold(rig.a), 1);
 }
 
+/* The exec was being told when the thread was preempted: its interval came first. */
+Test(lifecycle, an_interval_before_its_program_is_told)
+{
+	RIG_INTERVAL(&rig, MS(21), MS(22), MS(23), .tid = 150, .tgid = 150);
+	cr_assert_eq(assemble_seed(rig.a, &(struct assemble_seed){ .pid = 150, .tid = 150, .start_time_ns = 1000,
+								   .now_ns = MS(20), .comm = "app" }), 0);
+	rig_exec(&rig, MS(20), 150, 150, "app", "app", 4);
+	rig_exit(&rig, MS(60), 150, 150, 0, true);
+	rig_totals(&rig, &(struct wcbpf_thread_totals){ .tid = 150, .tgid = 150, .begin_ns = MS(20), .end_ns = MS(60),
+							.oncpu_ns = 38000000, .blocked_ns = 1000000,
+							.runnable_ns = 1000000, .interval_n = 1 });
+	rig_finish(&rig, MS(100));
+	cr_expect_eq(rig.m->process_n, 2);
+	cr_expect_eq(rig.m->thread_n, 2);
+	cr_expect_eq(assemble_threads_untold(rig.a), 0);
+	cr_expect(rig.m->threads[1].has_totals && rig.m->threads[1].begin_ns == 20000000 && !rig.m->threads[1].clipped);
+	cr_expect_eq(op(rig.m->processes[1].op)->start_ns, 20000000);
+	cr_expect_eq(op(rig.m->processes[1].op)->clipped, 0);
+	cr_expect_eq(rig.m->processes[1].start_time_ns, 1000);
+}
+
 Test(lifecycle, exit_outcomes)
 {
 	static const struct {
