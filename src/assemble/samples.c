@@ -60,7 +60,7 @@ int assemble_sample(struct assemble *a, const struct wcbpf_sample *e)
 	struct assemble_span span = {
 		.from_ns = e->head.time_ns,
 		.to_ns = e->head.time_ns,
-		.dying = e->flags & WCBPF_SM_EXITING,
+		.dying = e->flags & WCBPF_SM_EXITING || assemble_outlives_process(a, e->tid, e->tgid, e->head.time_ns),
 	};
 	struct sample_key key = { .syscall = e->syscall < 0 ? -1 : e->syscall };
 	char comm[WCBPF_COMM_LEN + 1] = { 0 };

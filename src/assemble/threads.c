@@ -80,6 +80,14 @@ uint32_t assemble_thread_living(const struct assemble *a, uint32_t tid, uint64_t
 	return t;
 }
 
+bool assemble_outlives_process(const struct assemble *a, uint32_t tid, uint32_t pid, uint64_t time_ns)
+{
+	uint32_t thread = assemble_thread_at(a, tid, time_ns);
+
+	return thread && a->m->threads[thread].pid == pid && !a->threads[thread].exit_seen &&
+	       a->processes[a->m->threads[thread].process].exit_seen;
+}
+
 uint32_t assemble_process_at(const struct assemble *a, uint32_t pid, uint64_t time_ns)
 {
 	uint64_t newest = 0;

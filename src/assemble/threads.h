@@ -10,6 +10,11 @@ uint32_t assemble_process_at(const struct assemble *a, uint32_t pid, uint64_t ti
 uint32_t assemble_process_started(const struct assemble *a, uint32_t pid, uint64_t start_time_ns);
 /* The holder of the number whose life that is, as far as is known; it may be another's. 0: none known. */
 uint32_t assemble_thread_living(const struct assemble *a, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
+/*
+ * On kernels before 6.16 a thread counts as gone to its process some time before its own exit event, and may run, or wait
+ * for a CPU, in between: the process's end can be told first. Is the holder of the number then one that goes on so?
+ */
+bool assemble_outlives_process(const struct assemble *a, uint32_t tid, uint32_t pid, uint64_t time_ns);
 /* The one at a time, if it is a thread of that process. */
 uint32_t assemble_thread_in(const struct assemble *a, uint32_t tid, uint32_t process, uint64_t time_ns);
 

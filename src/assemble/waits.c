@@ -343,19 +343,6 @@ int assemble_stretch_take(struct assemble *a, struct strand *s, uint32_t thread,
 	return r;
 }
 
-/*
- * On kernels before 6.16 a thread counts as gone to its process some time
- * before its own exit event, and may wait for a CPU in between: the process's
- * end can be told first.
- */
-static bool outlives_process(const struct assemble *a, const struct wcbpf_interval *e)
-{
-	uint32_t thread = assemble_thread_at(a, e->tid, e->head.time_ns);
-
-	return thread && a->m->threads[thread].pid == e->tgid && !a->threads[thread].exit_seen &&
-	       a->processes[a->m->threads[thread].process].exit_seen;
-}
-
 static void stretch_waker(const struct assemble *a, const struct wcbpf_interval *e, struct stretch *x)
 {
 	x->waker = waker_of(a, e, x);
@@ -414,7 +401,7 @@ static int stretch_of(struct assemble *a, uint32_t thread, const struct wcbpf_in
 
 static int interval_use(struct assemble *a, const struct wcbpf_interval *e)
 {
-	bool late = outlives_process(a, e);
+	bool late = assemble_outlives_process(a, e->tid, e->tgid, e->head.time_ns);
 	struct assemble_span span = {
 		.from_ns = e->out_ns,
 		.to_ns = e->head.time_ns,

@@ -42,6 +42,25 @@ static const struct model_sample *find(uint32_t tid, const char *comm, uint32_t 
 	return NULL;
 }
 
+/* Another thread has told that the process is over, and this one is still about to exit. */
+Test(samples, a_thread_that_outlives_its_process)
+{
+	rig_start(&rig, 0);
+	rig_seed(&rig, 100, 100, "app");
+	rig_fork(&rig, MS(10), 100, 100, 101, 100);
+	rig_exit(&rig, MS(50), 100, 100, 0, true);
+	cr_assert_eq(sample(MS(51), 101, 0, 0, -1, 0, "app"), 0);
+	rig_exit(&rig, MS(54), 101, 100, 0, false);
+	rig_totals(&rig, &(struct wcbpf_thread_totals){ .tid = 101, .tgid = 100, .begin_ns = MS(10), .end_ns = MS(55),
+							.oncpu_ns = 45000000 });
+	rig_finish(&rig, MS(100));
+	cr_expect_eq(rig.m->process_n, 2);
+	cr_assert_eq(rig.m->thread_n, 3);
+	cr_expect(rig.m->threads[2].has_totals && rig.m->threads[2].end_ns == 55000000);
+	cr_assert_eq(rig.m->sample_n, 2);
+	cr_expect_eq(rig.m->samples[1].thread, 2);
+}
+
 Test(samples, equal_ones_add_up)
 {
 	const struct model_sample *s;
