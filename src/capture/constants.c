@@ -19,7 +19,7 @@
 #include "util/cleanup.h"
 #include "util/map.h"
 
-#define FILES_MAX 64 /* that are kept open */
+#define FILES_MAX 128 /* that are kept open: to close and open them again for each hit would stop the reader */
 
 struct constants {
 	struct proc_maps *maps;
@@ -39,28 +39,20 @@ int constants_new(struct proc_maps *maps, struct constants **ret)
 	return 0;
 }
 
-static void files_close(struct constants *c)
+struct constants *constants_free(struct constants *c)
 {
 	uint64_t key, value;
 
-	if (!c->files)
-		return;
-	for (size_t at = 0; map_next(c->files, &at, &key, &value);)
-		objfile_free((struct objfile *)(uintptr_t)value);
-	map_clear(c->files);
-}
-
-struct constants *constants_free(struct constants *c)
-{
 	if (!c)
 		return NULL;
-	files_close(c);
+	for (size_t at = 0; c->files && map_next(c->files, &at, &key, &value);)
+		objfile_free((struct objfile *)(uintptr_t)value);
 	map_free(c->files);
 	free(c);
 	return NULL;
 }
 
-/* NULL: can't be read. */
+/* *ret stays NULL if it can't be read, or there are too many. */
 static int file_find(struct constants *c, const struct proc_file *source, struct objfile **ret)
 {
 	_cleanup_(closep) int fd = -1;
@@ -72,7 +64,7 @@ static int file_find(struct constants *c, const struct proc_file *source, struct
 		return 0;
 	}
 	if (map_n(c->files) >= FILES_MAX)
-		files_close(c);
+		return 0;
 	if (proc_file_open(source, &fd) == 0 && objfile_open_fd(fd, &o) < 0)
 		o = NULL;
 	if (map_put(c->files, (uintptr_t)source, (uintptr_t)o) < 0) {
