@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/cmd.h"
 #include "cmd/measures.h"
 #include "cmd/report-sections.h"
@@ -20,7 +21,7 @@
 #include "util/log.h"
 #include "util/vec.h"
 
-enum { COLUMNS = 100, LINES_DEFAULT = 8, SCHEMA_VERSION = 1 };
+enum { COLUMNS = 100, LINES_DEFAULT = 8 };
 
 /* The recordings of one side. */
 struct side {
@@ -352,16 +353,6 @@ static void text_print(const struct diff *d, FILE *f)
 	group_print(&p, d, MEASURE_FUNCTION, "Functions, self, on the CPU");
 }
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
-static void json_done(struct json **j)
-{
-	json_free(*j);
-}
-
 static void side_json(struct json *j, const char *key, const struct side *s)
 {
 	json_key(j, key);
@@ -376,13 +367,10 @@ static void side_json(struct json *j, const char *key, const struct side *s)
 static int json_print(const struct diff *d, FILE *f)
 {
 	static const char *const sorts[MEASURE_SORT_MAX] = { "whole", "state", "path", "class", "wait", "function" };
-	_cleanup_(json_done) struct json *j = NULL;
+	_cleanup_(json_freep) struct json *j = NULL;
 
-	if (json_new(file_sink, f, JSON_INDENTED, &j) < 0)
+	if (answer_json_begin(f, "wcbpf_diff", &j) < 0)
 		return -ENOMEM;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_diff");
-	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	side_json(j, "a", &d->a);
 	side_json(j, "b", &d->b);
 	json_key(j, "differences");
@@ -397,11 +385,7 @@ static int json_print(const struct diff *d, FILE *f)
 		json_kv_int(j, "a", (int64_t)llround(x->a));
 		json_kv_int(j, "b", (int64_t)llround(x->b));
 		json_kv_int(j, "difference", (int64_t)llround(x->b - x->a));
-		json_key(j, "noise");
-		if (x->noise < 0)
-			json_null(j);
-		else
-			json_int(j, (int64_t)llround(x->noise));
+		json_kv_int_or_null(j, "noise", x->noise >= 0, (int64_t)llround(x->noise));
 		json_key(j, "beyond_noise");
 		if (x->noise < 0)
 			json_null(j);
@@ -410,9 +394,7 @@ static int json_print(const struct diff *d, FILE *f)
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_end_object(j);
-	json_newline(j);
-	return json_flush(j);
+	return answer_json_end(j);
 }
 
 /* A growth counts if it is beyond the noise, or nothing is known of that. 1: holds; 0; -EINVAL. */

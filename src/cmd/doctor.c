@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/target.h"
@@ -12,7 +13,6 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define JSON_VERSION 1
 
 struct doctor_config {
 	struct options_all all;
@@ -76,21 +76,13 @@ static void text_print(const struct capture_check *checks, size_t n, bool color)
 		printf("\nwcbpf can record here\n");
 }
 
-static int stdout_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
 static int json_print(const struct capture_check *checks, size_t n, uint32_t pid)
 {
-	struct json *j;
-	int r = json_new(stdout_sink, stdout, JSON_INDENTED, &j);
+	_cleanup_(json_freep) struct json *j = NULL;
+	int r = answer_json_begin(stdout, "wcbpf_doctor", &j);
 
 	if (r < 0)
 		return r;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_doctor");
-	json_kv_int(j, "schema_version", JSON_VERSION);
 	json_kv_string(j, "version", WCBPF_VERSION);
 	if (pid)
 		json_kv_uint(j, "pid", pid);
@@ -105,11 +97,7 @@ static int json_print(const struct capture_check *checks, size_t n, uint32_t pid
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_end_object(j);
-	json_newline(j);
-	r = json_flush(j);
-	json_free(j);
-	return r;
+	return answer_json_end(j);
 }
 
 /* -p: the same questions as attach asks. False: told why not. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/answer.h"
 #include "cmd/cmd.h"
 #include "cmd/report-replay.h"
@@ -20,7 +21,6 @@
 
 enum {
 	COLUMNS = 100,
-	SCHEMA_VERSION = 1,
 	WAITS_DEFAULT = 12,
 	TREE_DEFAULT = 20,
 	WAITERS_DEFAULT = 5,
@@ -352,26 +352,13 @@ static void waits_json(const struct explain *x, struct json *j, const char *key,
 	json_end_array(j);
 }
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
-static void json_done(struct json **j)
-{
-	json_free(*j);
-}
-
 static int json_print(const struct explain *x, FILE *f)
 {
-	_cleanup_(json_done) struct json *j = NULL;
+	_cleanup_(json_freep) struct json *j = NULL;
 	const struct model *m = x->r.m;
 
-	if (json_new(file_sink, f, JSON_INDENTED, &j) < 0)
+	if (answer_json_begin(f, "wcbpf_explain", &j) < 0)
 		return -ENOMEM;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_explain");
-	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	report_damage_json(&x->r, j);
 	json_key(j, "op");
 	report_op_json(&x->r, j, x->op);
@@ -382,11 +369,7 @@ static int json_print(const struct explain *x, FILE *f)
 	report_where_json(j, "ns", x->tree.ns);
 	json_kv_uint(j, "children_ns", x->tree.child_ns);
 	json_kv_uint(j, "path_ns", x->path_ns);
-	json_key(j, "slack_ns");
-	if (x->slack_ns >= 0)
-		json_int(j, x->slack_ns);
-	else
-		json_null(j);
+	json_kv_int_or_null(j, "slack_ns", x->slack_ns >= 0, x->slack_ns);
 	json_key(j, "parents");
 	json_begin_array(j);
 	for (size_t i = 0; i < x->tree.parent_n; i++)
@@ -399,9 +382,7 @@ static int json_print(const struct explain *x, FILE *f)
 		report_op_json(&x->r, j, x->tree.ops[i].op);
 	json_end_array(j);
 	waits_json(x, j, "waits_for_it", x->tree.waiters, x->tree.waiter_n);
-	json_end_object(j);
-	json_newline(j);
-	return json_flush(j);
+	return answer_json_end(j);
 }
 
 static int explain_run(struct explain *x)

@@ -5,16 +5,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/cmd.h"
 #include "cmd/verb.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/log.h"
 #include "util/vec.h"
-
-#define JSON_VERSION 1
 
 int picture_set_input(void *config, const char *value, char **ret_why)
 {
@@ -87,28 +85,12 @@ int picture_set_comm(void *config, const char *value, char **ret_why)
 
 int picture_set_symbols(void *config, const char *value, char **ret_why)
 {
-	struct report_options *o = &((struct picture_options *)config)->report;
-	struct stat st;
-
-	if (stat(value, &st) < 0)
-		return options_refuse(ret_why, "--symbols %s: %m", value);
-	if (!S_ISDIR(st.st_mode))
-		return options_refuse(ret_why, "--symbols %s: no folder", value);
-	if (VEC_RESERVE(o->symbols, o->symbols_cap, o->symbols_n + 1) < 0)
-		return -ENOMEM;
-	o->symbols[o->symbols_n++] = value;
-	return 0;
+	return report_set_symbols(&((struct picture_options *)config)->report, value, ret_why);
 }
 
 int picture_set_debuginfod(void *config, const char *value, char **ret_why)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
-
-	(void)value;
-	if (!urls || !urls[strspn(urls, " ")])
-		return options_refuse(ret_why, "--debuginfod: DEBUGINFOD_URLS names no server to ask (sudo doesn't pass it on)");
-	((struct picture_options *)config)->report.debuginfod = true;
-	return 0;
+	return report_set_debuginfod(&((struct picture_options *)config)->report, value, ret_why);
 }
 
 /* Options may follow the operand. */
@@ -174,21 +156,13 @@ static void told_print(const struct picture_options *o, const struct export_told
 		log_info("%" PRIu64 " samples have no moment: they stand at the beginning of their thread", told->untimed_n);
 }
 
-static int stdout_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
 static int told_json(const struct picture_options *o, const struct export_told *told, uint64_t bytes)
 {
 	_cleanup_(json_freep) struct json *j = NULL;
-	int err = json_new(stdout_sink, stdout, JSON_INDENTED, &j);
+	int err = answer_json_begin(stdout, "wcbpf_export", &j);
 
 	if (err)
 		return err;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_export");
-	json_kv_int(j, "schema_version", JSON_VERSION);
 	json_kv_string(j, "version", WCBPF_VERSION);
 	json_kv_string(j, "format", o->format->name);
 	json_kv_string(j, "file", output_of(o));
@@ -200,9 +174,7 @@ static int told_json(const struct picture_options *o, const struct export_told *
 	json_kv_uint(j, "pruned_ns", told->pruned_ns);
 	json_kv_uint(j, "virtual_runs", told->virtual_run_n);
 	json_kv_uint(j, "untimed_samples", told->untimed_n);
-	json_end_object(j);
-	json_newline(j);
-	return json_flush(j);
+	return answer_json_end(j);
 }
 
 /* Why there is nothing of what was asked for. */

@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/probes.h"
 #include "util/json.h"
 
-#define JSON_VERSION 1
 #define EXITS_SHOWN_MAX 12
 
 const char *probes_role_word(enum probe_role role)
@@ -180,11 +180,6 @@ void probes_print(FILE *f, const struct probes_found *found, bool color)
 
 /* ---- JSON ---- */
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
 static void site_json(struct json *j, const struct probe_site *s)
 {
 	struct probe_cost c = probe_site_cost(s);
@@ -266,14 +261,11 @@ static void file_json(struct json *j, const struct probes_file *file)
 
 int probes_print_json(FILE *f, const char *target, const struct probes_found *found)
 {
-	struct json *j;
-	int r = json_new(file_sink, f, JSON_INDENTED, &j);
+	_cleanup_(json_freep) struct json *j = NULL;
+	int r = answer_json_begin(f, "wcbpf_probes", &j);
 
 	if (r < 0)
 		return r;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_probes");
-	json_kv_int(j, "schema_version", JSON_VERSION);
 	json_kv_string(j, "version", WCBPF_VERSION);
 	json_kv_string(j, "target", target);
 	json_key(j, "files");
@@ -283,9 +275,5 @@ int probes_print_json(FILE *f, const char *target, const struct probes_found *fo
 	json_end_array(j);
 	json_key(j, "missing");
 	notes_json(j, found->missing, found->missing_n);
-	json_end_object(j);
-	json_newline(j);
-	r = json_flush(j);
-	json_free(j);
-	return r;
+	return answer_json_end(j);
 }

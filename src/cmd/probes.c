@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/probes.h"
@@ -14,7 +15,6 @@
 #include "util/parse.h"
 #include "util/vec.h"
 
-#define JSON_VERSION 1
 
 struct probes_config {
 	struct options_all all;
@@ -85,23 +85,15 @@ const struct option_row options_probes_rows[] = {
 
 /* ---- which profiles there are ---- */
 
-static int stdout_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
 static int builtins_json(void)
 {
 	size_t n;
 	const struct probe_builtin *v = probe_builtins(&n);
-	struct json *j;
-	int r = json_new(stdout_sink, stdout, JSON_INDENTED, &j);
+	_cleanup_(json_freep) struct json *j = NULL;
+	int r = answer_json_begin(stdout, "wcbpf_profiles", &j);
 
 	if (r < 0)
 		return r;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_profiles");
-	json_kv_int(j, "schema_version", JSON_VERSION);
 	json_kv_string(j, "version", WCBPF_VERSION);
 	json_key(j, "profiles");
 	json_begin_array(j);
@@ -113,11 +105,7 @@ static int builtins_json(void)
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_end_object(j);
-	json_newline(j);
-	r = json_flush(j);
-	json_free(j);
-	return r;
+	return answer_json_end(j);
 }
 
 static void builtins_print(bool color)

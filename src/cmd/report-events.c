@@ -214,23 +214,13 @@ static int events_collect(const struct report *r, struct event **ret, size_t *re
 	return 0;
 }
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
-static void json_done(struct json **j)
-{
-	json_free(*j);
-}
-
 int report_events_print(const struct report *r, FILE *f)
 {
 	_cleanup_(freep) struct event *list = NULL;
-	_cleanup_(json_done) struct json *j = NULL;
+	_cleanup_(json_freep) struct json *j = NULL;
 	size_t n;
 
-	if (events_collect(r, &list, &n) < 0 || json_new(file_sink, f, JSON_COMPACT, &j) < 0)
+	if (events_collect(r, &list, &n) < 0 || json_new(json_to_stream, f, JSON_COMPACT, &j) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && json_error(j) == 0; i++)
 		event_write(r, j, &list[i]);

@@ -2,20 +2,9 @@
 /* The tables of the page for programs: every number as an integer, times in ns, nothing shortened. */
 #include <errno.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
-
-#define SCHEMA_VERSION 1
-
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
-static void json_done(struct json **j)
-{
-	json_free(*j);
-}
 
 static void facts_write(const struct report *r, struct json *j)
 {
@@ -30,11 +19,7 @@ static void facts_write(const struct report *r, struct json *j)
 	json_kv_string(j, "clock", x->clock);
 	json_kv_string(j, "target", x->target);
 	json_kv_string(j, "command", x->command);
-	json_key(j, "exit_status");
-	if (x->has_exit_status)
-		json_int(j, x->exit_status);
-	else
-		json_null(j);
+	json_kv_int_or_null(j, "exit_status", x->has_exit_status, x->exit_status);
 	json_kv_int(j, "begin_unix_ns", r->m->epoch_unix_ns);
 	json_kv_int(j, "duration_ns", r->m->end_ns);
 	json_kv_int(j, "recording_ns", r->whole_ns);
@@ -230,14 +215,11 @@ void report_string_json(const struct report *r, struct json *j, const char *key,
 
 int report_json_print(const struct report *r, FILE *f)
 {
-	_cleanup_(json_done) struct json *j = NULL;
-	int e = json_new(file_sink, f, JSON_INDENTED, &j);
+	_cleanup_(json_freep) struct json *j = NULL;
+	int e = answer_json_begin(f, "wcbpf_report", &j);
 
 	if (e < 0)
 		return e;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_report");
-	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	facts_write(r, j);
 	integrity_write(r, j);
 	user_stacks_write(r, j);
@@ -248,7 +230,5 @@ int report_json_print(const struct report *r, FILE *f)
 		json_key(j, report_section_name((enum report_section)i));
 		report_section_rows[i].json(r, j);
 	}
-	json_end_object(j);
-	json_newline(j);
-	return json_flush(j);
+	return answer_json_end(j);
 }

@@ -420,11 +420,7 @@ void report_open_text(const struct page *p)
 
 static void kv_thread(const struct model *m, struct json *j, const char *key, uint32_t thread)
 {
-	json_key(j, key);
-	if (thread)
-		json_uint(j, m->threads[thread].tid);
-	else
-		json_null(j);
+	json_kv_uint_or_null(j, key, thread, m->threads[thread].tid);
 }
 
 static void wait_json(const struct report *r, struct json *j, uint32_t wait)
@@ -446,11 +442,7 @@ static void wait_json(const struct report *r, struct json *j, uint32_t wait)
 	json_kv_string(j, "name", strtab_str(m->strings, analyze_awaited_name(m, w)));
 	json_kv_bool(j, "idle_by_design", analyze_wait_is_idle(m, w));
 	json_kv_int(j, "age_ns_min", w->blocked_ns);
-	json_key(j, "owner_tid");
-	if (owner_of(m, w))
-		json_uint(j, owner_of(m, w));
-	else
-		json_null(j);
+	json_kv_uint_or_null(j, "owner_tid", owner_of(m, w), owner_of(m, w));
 	kv_thread(m, j, "waits_for_tid", s->holder);
 	kv_thread(m, j, "root_tid", s->root);
 	json_kv_uint(j, "deadlock", s->circle);

@@ -180,7 +180,7 @@ static int set_events(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
-static int set_symbols(void *config, const char *value, char **ret_why)
+int report_set_symbols(void *config, const char *value, char **ret_why)
 {
 	struct report_options *o = config;
 	struct stat st;
@@ -195,7 +195,7 @@ static int set_symbols(void *config, const char *value, char **ret_why)
 	return 0;
 }
 
-static int set_debuginfod(void *config, const char *value, char **ret_why)
+int report_set_debuginfod(void *config, const char *value, char **ret_why)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
@@ -230,8 +230,8 @@ static int set_no_pager(void *config, const char *value, char **ret_why)
 	{0, "client", "CLIENT", NULL, "only ops of this client and what is below them; may be repeated", set_client}, \
 	{0, "time", "START,STOP", NULL, "only this part of the recording: 2s,3.5s", set_time}
 #define SYMBOL_ROWS                                                                                                 \
-	{0, "symbols", "DIR", NULL, "names for frames without, from (debug) files in DIR", set_symbols},            \
-	{0, "debuginfod", NULL, NULL, "the same, fetched from the servers in DEBUGINFOD_URLS", set_debuginfod}
+	{0, "symbols", "DIR", NULL, "names for frames without, from (debug) files in DIR", report_set_symbols},            \
+	{0, "debuginfod", NULL, NULL, "the same, fetched from the servers in DEBUGINFOD_URLS", report_set_debuginfod}
 #define PRINT_ROWS                                                                                                  \
 	{0, "json", NULL, NULL, "print JSON", set_json}
 

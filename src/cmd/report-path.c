@@ -433,11 +433,7 @@ void report_path_json(const struct report *r, struct json *j)
 		json_kv_uint(j, "ns", k->ns);
 		json_kv_uint(j, "stretches", k->count);
 		json_kv_uint(j, "longest_ns", k->longest_ns);
-		json_key(j, "drag_ns");
-		if (k->drag_ns < 0)
-			json_null(j);
-		else
-			json_int(j, k->drag_ns);
+		json_kv_int_or_null(j, "drag_ns", k->drag_ns >= 0, k->drag_ns);
 		json_kv_uint(j, "processes", k->run_n);
 		json_kv_uint(j, "longest_of_a_process_ns", k->run_longest_ns);
 		json_end_object(j);

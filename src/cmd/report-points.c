@@ -172,11 +172,7 @@ void report_points_json(const struct report *r, struct json *j)
 		json_kv_string(j, "file", x->file);
 		json_kv_uint(j, "hits", x->hit_n);
 		json_kv_uint(j, "cost_ns", x->cost_ns);
-		json_key(j, "detached_ns");
-		if (x->detached)
-			json_int(j, x->detached_ns);
-		else
-			json_null(j);
+		json_kv_int_or_null(j, "detached_ns", x->detached, x->detached_ns);
 		json_end_object(j);
 	}
 	json_end_array(j);

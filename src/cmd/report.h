@@ -54,6 +54,9 @@ struct report_options {
 int report_options_parse(struct report_options *o, const struct option_row *rows, int argc, char **argv,
 			 char **ret_why);
 void report_options_done(struct report_options *o);
+/* --symbols and --debuginfod, of a struct report_options. */
+int report_set_symbols(void *options, const char *value, char **ret_why);
+int report_set_debuginfod(void *options, const char *value, char **ret_why);
 /* "wall", ...; "" for none. */
 const char *report_section_name(enum report_section section);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/answer-json.h"
 #include "cmd/answer.h"
 #include "cmd/cmd.h"
 #include "cmd/report-replay.h"
@@ -12,7 +13,7 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-enum { COLUMNS = 100, SCHEMA_VERSION = 1 };
+enum { COLUMNS = 100 };
 
 struct whatif {
 	struct report r;
@@ -93,26 +94,13 @@ static void text_print(const struct whatif *x, FILE *f)
 	}
 }
 
-static int file_sink(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
-}
-
-static void json_done(struct json **j)
-{
-	json_free(*j);
-}
-
 static int json_print(const struct whatif *x, FILE *f)
 {
-	_cleanup_(json_done) struct json *j = NULL;
+	_cleanup_(json_freep) struct json *j = NULL;
 	const struct replay_facts *facts = &x->r.replay_facts;
 
-	if (json_new(file_sink, f, JSON_INDENTED, &j) < 0)
+	if (answer_json_begin(f, "wcbpf_whatif", &j) < 0)
 		return -ENOMEM;
-	json_begin_object(j);
-	json_kv_string(j, "kind", "wcbpf_whatif");
-	json_kv_int(j, "schema_version", SCHEMA_VERSION);
 	json_kv_string(j, "expression", x->expr);
 	report_damage_json(&x->r, j);
 	json_kv_int(j, "makespan_ns", facts->makespan_ns);
@@ -134,9 +122,7 @@ static int json_print(const struct whatif *x, FILE *f)
 			json_string(j, replay_missing_text((enum replay_missing)(1u << bit)));
 	}
 	json_end_array(j);
-	json_end_object(j);
-	json_newline(j);
-	return json_flush(j);
+	return answer_json_end(j);
 }
 
 static int evaluate(struct whatif *x, char **ret_why)

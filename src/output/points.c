@@ -13,21 +13,13 @@ static void write_point(struct json *j, const struct output_point *p)
 	json_kv_uint(j, "single_stepped", p->stepped_n);
 	json_kv_uint(j, "values", p->value_n);
 	json_kv_uint(j, "cost_ns", p->cost_ns);
-	json_key(j, "detached_ns");
-	if (p->detached)
-		json_int(j, p->detached_ns);
-	else
-		json_null(j);
+	json_kv_int_or_null(j, "detached_ns", p->detached, p->detached_ns);
 	json_end_object(j);
 }
 
 static void kv_known(struct json *j, const char *key, uint64_t v)
 {
-	json_key(j, key);
-	if (v)
-		json_uint(j, v);
-	else
-		json_null(j);
+	json_kv_uint_or_null(j, key, v, v);
 }
 
 static void write_lines(struct json *j, const char *key, const char *const *lines)

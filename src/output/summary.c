@@ -97,21 +97,9 @@ static void write_command(struct json *j, const struct output_facts *f)
 /* The status as wait(2) gives it and taken apart; null: the workload was not ours or is not known to have ended. */
 static void write_exit(struct json *j, const struct output_facts *f)
 {
-	json_key(j, "exit_status");
-	if (f->has_exit_status)
-		json_int(j, f->exit_status);
-	else
-		json_null(j);
-	json_key(j, "exit_code");
-	if (f->has_exit_status && WIFEXITED(f->exit_status))
-		json_int(j, WEXITSTATUS(f->exit_status));
-	else
-		json_null(j);
-	json_key(j, "exit_signal");
-	if (f->has_exit_status && WIFSIGNALED(f->exit_status))
-		json_int(j, WTERMSIG(f->exit_status));
-	else
-		json_null(j);
+	json_kv_int_or_null(j, "exit_status", f->has_exit_status, f->exit_status);
+	json_kv_int_or_null(j, "exit_code", f->has_exit_status && WIFEXITED(f->exit_status), WEXITSTATUS(f->exit_status));
+	json_kv_int_or_null(j, "exit_signal", f->has_exit_status && WIFSIGNALED(f->exit_status), WTERMSIG(f->exit_status));
 }
 
 static void write_window(struct json *j, const struct model *m)
@@ -351,11 +339,7 @@ static void write_wall(struct json *j, const struct output_job *job)
 /* null: kernel.bpf_stats_enabled was off, nothing was measured. */
 static void kv_measured(struct json *j, const char *key, uint64_t v, bool measured)
 {
-	json_key(j, key);
-	if (measured)
-		json_uint(j, v);
-	else
-		json_null(j);
+	json_kv_uint_or_null(j, key, measured, v);
 }
 
 static void write_tracer(struct json *j, const struct output_facts *f)

@@ -29,6 +29,11 @@ struct json {
 	char buffer[BUFFER_BYTES];
 };
 
+int json_to_stream(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : errno ? -errno : -EIO;
+}
+
 int json_new(json_sink sink, void *arg, enum json_style style, struct json **ret)
 {
 	struct json *j = malloc(sizeof(*j));
@@ -367,6 +372,24 @@ void json_kv_bool(struct json *j, const char *key, bool v)
 {
 	json_key(j, key);
 	json_bool(j, v);
+}
+
+void json_kv_int_or_null(struct json *j, const char *key, bool is_known, int64_t v)
+{
+	json_key(j, key);
+	if (is_known)
+		json_int(j, v);
+	else
+		json_null(j);
+}
+
+void json_kv_uint_or_null(struct json *j, const char *key, bool is_known, uint64_t v)
+{
+	json_key(j, key);
+	if (is_known)
+		json_uint(j, v);
+	else
+		json_null(j);
 }
 
 void json_kv_string_nz(struct json *j, const char *key, const char *s)

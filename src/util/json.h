@@ -21,6 +21,9 @@ enum json_style {
 	JSON_INDENTED,	/* by two, a space after each colon */
 };
 
+/* A sink: to the FILE that arg is. */
+int json_to_stream(void *arg, const char *bytes, size_t n);
+
 struct json;
 
 int json_new(json_sink sink, void *arg, enum json_style style, struct json **ret); /* 0, -ENOMEM */
@@ -50,6 +53,8 @@ void json_kv_string(struct json *j, const char *key, const char *s);
 void json_kv_int(struct json *j, const char *key, int64_t v);
 void json_kv_uint(struct json *j, const char *key, uint64_t v);
 void json_kv_bool(struct json *j, const char *key, bool v);
+void json_kv_int_or_null(struct json *j, const char *key, bool is_known, int64_t v);
+void json_kv_uint_or_null(struct json *j, const char *key, bool is_known, uint64_t v);
 void json_kv_string_nz(struct json *j, const char *key, const char *s);
 void json_kv_int_nz(struct json *j, const char *key, int64_t v);
 void json_kv_uint_nz(struct json *j, const char *key, uint64_t v);

@@ -120,6 +120,41 @@ Test(json, leaves_out_what_is_zero)
 	cr_assert_str_eq(out.text, "{\"e\":-1,\"f\":1,\"g\":\"x\"}");
 }
 
+Test(json, null_is_what_is_not_known)
+{
+	SETUP(JSON_COMPACT);
+
+	json_begin_object(j);
+	json_kv_int_or_null(j, "a", true, 0);
+	json_kv_int_or_null(j, "b", true, -7);
+	json_kv_int_or_null(j, "c", false, -7);
+	json_kv_uint_or_null(j, "d", true, UINT64_MAX);
+	json_kv_uint_or_null(j, "e", false, 7);
+	json_end_object(j);
+	cr_assert_eq(json_flush(j), 0);
+	cr_assert_str_eq(out.text, "{\"a\":0,\"b\":-7,\"c\":null,\"d\":18446744073709551615,\"e\":null}");
+}
+
+Test(json, to_a_stream)
+{
+	_cleanup_(json_freep) struct json *j = NULL;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n), *full = fopen("/dev/full", "w");
+
+	cr_assert_eq(json_new(json_to_stream, f, JSON_COMPACT, &j), 0);
+	json_string(j, "x");
+	cr_assert_eq(json_flush(j), 0);
+	fclose(f);
+	cr_assert_str_eq(text, "\"x\"");
+	free(text);
+
+	cr_assert_not_null(full);
+	setvbuf(full, NULL, _IONBF, 0);
+	cr_assert_eq(json_to_stream(full, "x", 1), -ENOSPC);
+	fclose(full);
+}
+
 Test(json, doubles)
 {
 	SETUP(JSON_COMPACT);
