@@ -19,6 +19,7 @@
 #include "analyze/where.h"
 #include "util/cleanup.h"
 #include "util/map.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 struct grouping {
@@ -54,15 +55,12 @@ static int name_intern(struct model *m, uint32_t *ret, const char *fmt, ...)
 {
 	_cleanup_(freep) char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vformat(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	return strtab_intern(m->strings, text, ret);
 }
 

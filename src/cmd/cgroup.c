@@ -13,6 +13,7 @@
 #include "cmd/options.h"
 #include "proc/proc.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 
 #define USUAL_ROOT "/sys/fs/cgroup"
 
@@ -37,11 +38,9 @@ static int try_below(struct search *s, const char *root)
 	int r;
 
 	/* "/system.slice/x", as /proc/PID/cgroup shows it, is below the root too */
-	r = root ? asprintf(&path, "%s/%s", root, s->given + strspn(s->given, "/")) : asprintf(&path, "%s", s->given);
-	if (r < 0) {
-		path = NULL;
+	path = root ? text_format("%s/%s", root, s->given + strspn(s->given, "/")) : strdup(s->given);
+	if (!path)
 		return -ENOMEM;
-	}
 	r = proc_cgroup_id(path, &s->id);
 	if (r < 0) {
 		if (r != -ENOENT)
@@ -92,9 +91,9 @@ static char *mount_point(char *line)
 
 static int mount_note(struct search *s, const char *mount)
 {
-	char *all;
+	char *all = text_format("%s%s%s", s->mounts ? s->mounts : "", s->mounts ? ", " : "", mount);
 
-	if (asprintf(&all, "%s%s%s", s->mounts ? s->mounts : "", s->mounts ? ", " : "", mount) < 0)
+	if (!all)
 		return -ENOMEM;
 	free(s->mounts);
 	s->mounts = all;

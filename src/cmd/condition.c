@@ -20,6 +20,7 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "util/parse.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 enum { CLASS_COLUMNS = 40 };
@@ -201,10 +202,9 @@ static bool has_class(const struct measures *m, const char *class)
 	_cleanup_(freep) char *key = NULL;
 	bool several;
 
-	if (asprintf(&key, "count:%s", class) < 0) {
-		key = NULL;
+	key = text_format("count:%s", class);
+	if (!key)
 		return false;
-	}
 	return measures_find(m, key, &several) || several;
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/wording.h"
 #include "util/cleanup.h"
 #include "util/log.h"
+#include "util/text.h"
 
 /* The log prints no control characters, so with colour the line goes its own way. No word of it is the target's. */
 static void word_print(const struct ending *e, bool good, const char *what, const char *word, const char *rest)
@@ -102,12 +103,10 @@ static bool anything_blocked(const struct model *m)
 
 static bool is_there(const struct ending *e, const char *name)
 {
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(freep) char *path = text_format("%s/%s", e->out_path, name);
 
-	if (asprintf(&path, "%s/%s", e->out_path, name) < 0) {
-		path = NULL;
+	if (!path)
 		return false;
-	}
 	return access(path, F_OK) == 0;
 }
 

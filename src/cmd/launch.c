@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "util/text.h"
+
 enum stage { STAGE_USER, STAGE_EXEC };
 
 /* What the child says when it could not become the workload. */
@@ -76,9 +78,9 @@ int launch_find(const char *program, char **ret_path)
 		path = "/bin:/usr/bin"; /* execvp()'s own default */
 	for (;;) {
 		const char *end = strchrnul(path, ':');
-		char *full = NULL;
+		char *full = text_format("%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", program);
 
-		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", program) < 0)
+		if (!full)
 			return -ENOMEM;
 		int r = path_try(full, ret_path);
 		if (r == 0 || r == -ENOMEM)

@@ -15,6 +15,7 @@
 
 #include "cmd/report-sections.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 /* Fewer say nothing about their spread. */
@@ -25,12 +26,11 @@ static int add(struct measures *m, const struct measure *x, const char *fmt, ...
 {
 	va_list ap;
 	char *key;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&key, fmt, ap);
+	key = text_vformat(fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (!key)
 		return -ENOMEM;
 	if (VEC_RESERVE(m->list, m->cap, m->n + 1) < 0) {
 		free(key);

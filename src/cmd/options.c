@@ -14,6 +14,7 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 #include "util/parse.h"
+#include "util/text.h"
 
 int options_refuse(char **ret_why, const char *fmt, ...)
 {
@@ -21,9 +22,9 @@ int options_refuse(char **ret_why, const char *fmt, ...)
 	char *why = NULL;
 
 	va_start(args, fmt);
-	int n = vasprintf(&why, fmt, args);
+	why = text_vformat(fmt, args);
 	va_end(args);
-	if (n < 0)
+	if (!why)
 		return -ENOMEM;
 	*ret_why = why;
 	return -EINVAL;

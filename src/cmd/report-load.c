@@ -13,6 +13,7 @@
 #include "output/output.h"
 #include "util/cleanup.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #define DEFAULT_FOLDER "wcbpf.out"
 #define SUMMARY_FILE "offcpu.summary.json"
@@ -22,23 +23,19 @@ static int refuse(int error, char **ret_why, const char *fmt, ...) __attribute__
 static int refuse(int error, char **ret_why, const char *fmt, ...)
 {
 	va_list ap;
-	char *why;
 
 	va_start(ap, fmt);
-	if (vasprintf(&why, fmt, ap) >= 0)
-		*ret_why = why;
+	*ret_why = text_vformat(fmt, ap);
 	va_end(ap);
 	return error;
 }
 
 static int summary_read(const char *folder, struct dump_facts *facts)
 {
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(freep) char *path = text_format("%s/%s", folder, SUMMARY_FILE);
 
-	if (asprintf(&path, "%s/%s", folder, SUMMARY_FILE) < 0) {
-		path = NULL;
+	if (!path)
 		return -ENOMEM;
-	}
 	return dump_facts_from_summary(path, facts);
 }
 
@@ -82,10 +79,9 @@ static int dump_find(const char *folder, char **ret, char **ret_why)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		_cleanup_(freep) char *path = NULL;
 
-		if (asprintf(&path, "%s/%s", folder, names[i]) < 0) {
-			path = NULL;
+		path = text_format("%s/%s", folder, names[i]);
+		if (!path)
 			return -ENOMEM;
-		}
 		if (stat(path, &st) == 0) {
 			dump_tell(folder, names[i]);
 			*ret = TAKE_PTR(path);

@@ -10,6 +10,7 @@
 
 #include "cmd/report.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 
 enum { FRAME_COLUMNS_MAX = 44 };
 
@@ -118,18 +119,13 @@ static size_t name_without_parameters(const char *name)
 char *report_frame_name(const struct model *m, const struct model_frame *frame, bool shortened)
 {
 	const char *name = strtab_str(m->strings, frame->name_id), *path, *slash;
-	char *text;
-	int n;
 
 	if (*name)
 		return shortened ? strndup(name, name_without_parameters(name)) : strdup(name);
 	path = strtab_str(m->strings, m->modules[frame->module].path_id);
 	slash = strrchr(path, '/');
-	if (*path)
-		n = asprintf(&text, "%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : path, frame->address);
-	else
-		n = asprintf(&text, "0x%" PRIx64, frame->address);
-	return n < 0 ? NULL : text;
+	return *path ? text_format("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : path, frame->address)
+		     : text_format("0x%" PRIx64, frame->address);
 }
 
 /* Every kernel stack of a switched-out thread begins so. */

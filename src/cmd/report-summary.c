@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/files.h"
 #include "util/jsonc.h"
+#include "util/text.h"
 
 enum { SUMMARY_BYTES_MAX = 64 << 20, NUMBERS_COLUMNS = 31, FRAME_COLUMNS_MAX = 40 };
 
@@ -83,10 +84,9 @@ static int summary_parse(const char *folder, struct json_object **ret)
 	_cleanup_(freep) char *path = NULL, *text = NULL;
 	int r;
 
-	if (asprintf(&path, "%s/offcpu.summary.json", folder) < 0) {
-		path = NULL;
+	path = text_format("%s/offcpu.summary.json", folder);
+	if (!path)
 		return -ENOMEM;
-	}
 	r = files_read(AT_FDCWD, path, SUMMARY_BYTES_MAX, &text, NULL);
 	if (r == 0)
 		*ret = json_tokener_parse(text);

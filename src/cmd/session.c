@@ -29,6 +29,7 @@
 #include "cmd/signals.h"
 #include "cmd/wording.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #define POLL_MS 100
 /* A workload that got Ctrl-C or a TERM may end within this time and still have its status in the files. */
@@ -508,9 +509,8 @@ static bool session_finish(struct session *s)
 	_cleanup_(facts_done) struct facts f = {0};
 
 	/* Without it a second signal waits until the files are written: no reason not to write them. */
-	if (asprintf(&left, "of the files in %s those are whole that have their names, others may be missing",
-		     output_dir_path(s->dir)) < 0)
-		left = NULL;
+	left = text_format("of the files in %s those are whole that have their names, others may be missing",
+			   output_dir_path(s->dir));
 	if (insist_new(&s->signals, o->launch, EXIT_OWN_FAILURE, left ?: "not all files were written", &insist) < 0)
 		log_debug("no thread to watch for signals while writing");
 	if (s->live)

@@ -15,6 +15,7 @@
 #include "cmd/cgroup.h"
 #include "proc/proc.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 static int note_add(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -28,9 +29,9 @@ static int note_add(struct target *t, const char *fmt, ...)
 	if (VEC_RESERVE(t->notes, cap, t->note_n + 1) < 0)
 		return -ENOMEM;
 	va_start(args, fmt);
-	int n = vasprintf(&note, fmt, args);
+	note = text_vformat(fmt, args);
 	va_end(args);
-	if (n < 0)
+	if (!note)
 		return -ENOMEM;
 	t->notes[t->note_n++] = note;
 	return 0;
@@ -121,10 +122,9 @@ static int cgroup_check(struct target *t, const char *given, char **ret_why)
 
 	if (r < 0)
 		return r;
-	if (asprintf(&t->text, "cgroup %s", path) < 0) {
-		t->text = NULL;
+	t->text = text_format("cgroup %s", path);
+	if (!t->text)
 		return -ENOMEM;
-	}
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "objfile/plt.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 /* As read. */
@@ -205,18 +206,17 @@ static int add_stub(void *arg, uint64_t start, uint64_t len, const char *name)
 	struct table *t = arg;
 	struct raw e = { .value = start, .end = start + len, .sized = 1 };
 	char *made;
-	int n;
 
 	if (e.end < start || t->n == UINT32_MAX - 1)
 		return 0;
 	if (VEC_RESERVE(t->v, t->cap, t->n + 1) < 0 || VEC_RESERVE(t->made, t->made_cap, t->made_n + 1) < 0)
 		return -ENOMEM;
-	n = asprintf(&made, "%s@plt", name);
-	if (n < 0)
+	made = text_format("%s@plt", name);
+	if (!made)
 		return -ENOMEM;
 	t->made[t->made_n++] = made;
 	e.name = made;
-	e.name_n = (uint32_t)n;
+	e.name_n = (uint32_t)strlen(made);
 	t->v[t->n++] = e;
 	return 0;
 }

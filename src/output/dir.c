@@ -24,6 +24,7 @@
 
 #include "output/tree.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 
 #define MARKER ".wcbpf"
 #define MARKER_TEXT "A recording of wcbpf. Because of this file wcbpf may rename or remove the folder.\n"
@@ -54,11 +55,9 @@ static int refuse(const struct output_dir *d, char **ret_why, int err, const cha
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&reason, fmt, ap) < 0)
-		reason = NULL;
+	reason = text_vformat(fmt, ap);
 	va_end(ap);
-	if (asprintf(ret_why, "%s: %s", d->path ? d->path : "output folder", reason ? reason : strerror(-err)) < 0)
-		*ret_why = NULL;
+	*ret_why = text_format("%s: %s", d->path ? d->path : "output folder", reason ? reason : strerror(-err));
 	return err;
 }
 
@@ -92,14 +91,12 @@ static int split_path(struct output_dir *d, const char *path, char **ret_why)
 		return -ENOMEM;
 	if (!*d->name || !strcmp(d->name, ".") || !strcmp(d->name, ".."))
 		return refuse(d, ret_why, -ENOTEMPTY, "a recording needs a folder of its own; name one with -o");
-	if (asprintf(&d->old, "%s.old", d->name) < 0) {
-		d->old = NULL;
+	d->old = text_format("%s.old", d->name);
+	if (!d->old)
 		return -ENOMEM;
-	}
-	if (asprintf(&d->older, "%s.old.removed", d->name) < 0) {
-		d->older = NULL;
+	d->older = text_format("%s.old.removed", d->name);
+	if (!d->older)
 		return -ENOMEM;
-	}
 	d->parent_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (d->parent_fd < 0)
 		return refuse_errno(d, ret_why, -errno, "can't open the folder it is to be in");

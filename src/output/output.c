@@ -136,10 +136,9 @@ static bool partial_is_there(const struct output_dir *d, const char *name)
 	_cleanup_(freep) char *partial = NULL;
 	struct stat st;
 
-	if (asprintf(&partial, "%s.partial", name) < 0) {
-		partial = NULL;
+	partial = text_format("%s.partial", name);
+	if (!partial)
 		return false;
-	}
 	if (fstatat(dir_fd(d), partial, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (st.st_size)
@@ -319,8 +318,7 @@ static int output_run(struct output_dir *d, const struct model *m, const struct 
 	err = job_init(&job, d, m, f);
 	if (!err)
 		return write_all(d, &job, ret_why);
-	if (asprintf(ret_why, "%s: %s", output_dir_path(d), strerror(-err)) < 0)
-		*ret_why = NULL;
+	*ret_why = text_format("%s: %s", output_dir_path(d), strerror(-err));
 	return err;
 }
 
@@ -332,9 +330,8 @@ int output_write(struct output_dir *d, const struct model *m, const struct outpu
 int output_write_failure(struct output_dir *d, const struct output_facts *f, bool replace, char **ret_why)
 {
 	if (!replace && dir_replaces_recording(d)) {
-		if (asprintf(ret_why, "%s: the recording before stays there, and this failure leaves no file",
-			     output_dir_path(d)) < 0)
-			*ret_why = NULL;
+		*ret_why = text_format("%s: the recording before stays there, and this failure leaves no file",
+				       output_dir_path(d));
 		return -EEXIST;
 	}
 	return output_run(d, NULL, f, ret_why);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "probe/set.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 struct notes {
@@ -35,12 +36,11 @@ static int note_add(struct notes *n, enum probe_severity severity, const char *f
 {
 	char *text;
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	text = text_vformat(fmt, ap);
 	va_end(ap);
-	if (len < 0)
+	if (!text)
 		return -ENOMEM;
 	if (VEC_RESERVE(n->v, n->cap, n->n + 1) < 0) {
 		free(text);
@@ -87,14 +87,12 @@ static char *files_text(const struct definition *d)
 
 static char *what_text(const struct definition *d)
 {
-	char *text;
+	const char *version = d->symbols[0].version;
 
-	if (d->provider ? asprintf(&text, "%s:%s", d->provider, d->marker) < 0
-			: asprintf(&text, "%s%s%s%s", d->symbols[0].text, d->symbols[0].version ? "@" : "",
-				   d->symbols[0].version ? d->symbols[0].version : "",
-				   d->symbol_n > 1 ? " (and its alternatives)" : "") < 0)
-		return NULL;
-	return text;
+	if (d->provider)
+		return text_format("%s:%s", d->provider, d->marker);
+	return text_format("%s%s%s%s", d->symbols[0].text, version ? "@" : "", version ? version : "",
+			   d->symbol_n > 1 ? " (and its alternatives)" : "");
 }
 
 /* The profile's part of a definition's name; its length. */

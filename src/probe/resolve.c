@@ -11,6 +11,7 @@
 
 #include "probe/plan.h"
 #include "probe/set.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 /* A pattern that means more functions than this was hardly meant so; points are few. */
@@ -39,15 +40,12 @@ int plan_note(struct planning *p, enum probe_severity severity, const char *plac
 	struct probe_plan *plan = p->plan;
 	const char *text;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&message, fmt, ap);
+	message = text_vformat(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		message = NULL;
+	if (!message)
 		return -ENOMEM;
-	}
 	text = pool_printf(plan->pool, "%s%s%s: %s", place ? place : "", place ? ": " : "", symbol, message);
 	if (!text || VEC_RESERVE(plan->notes, p->note_cap, plan->note_n + 1) < 0)
 		return -ENOMEM;

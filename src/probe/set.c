@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "util/files.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 #define PROFILE_BYTES_MAX (1u << 20)
@@ -107,11 +108,11 @@ static int file_add(struct probe_set *s, const char *path, char **ret_why)
 	int r = files_read(AT_FDCWD, path, PROFILE_BYTES_MAX, &text, &n);
 
 	if (r < 0) {
-		if (r != -ENOMEM && asprintf(ret_why, "%s: %s%s", path, strerror(-r),
-					     slash ? ""
-						   : "; neither a profile that comes with wcbpf ('wcbpf probes' lists "
-						     "them) nor a file") < 0)
-			*ret_why = NULL;
+		if (r != -ENOMEM)
+			*ret_why = text_format("%s: %s%s", path, strerror(-r),
+					       slash ? ""
+						     : "; neither a profile that comes with wcbpf ('wcbpf probes' lists "
+						       "them) nor a file");
 		return r;
 	}
 	/* Ops are named by the file without its folder and ending. */

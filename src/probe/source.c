@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/text.h"
 #include "util/vec.h"
 
 void complaints_done(struct complaints *c)
@@ -35,20 +36,14 @@ int source_refuse(struct source *s, const char *fmt, ...)
 	_cleanup_(freep) char *line = NULL;
 	_cleanup_(freep) char *message = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&message, fmt, ap);
+	message = text_vformat(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		message = NULL;
+	if (!message)
 		return -ENOMEM;
-	}
-	n = s->line ? asprintf(&line, "%s:%u: %s", s->name, s->line, message)
-		    : asprintf(&line, "%s: %s", s->name, message);
-	if (n < 0) {
-		line = NULL;
+	line = s->line ? text_format("%s:%u: %s", s->name, s->line, message) : text_format("%s: %s", s->name, message);
+	if (!line)
 		return -ENOMEM;
-	}
-	return complaints_add(s->complaints, line, (size_t)n) < 0 ? -ENOMEM : -EINVAL;
+	return complaints_add(s->complaints, line, strlen(line)) < 0 ? -ENOMEM : -EINVAL;
 }

@@ -13,6 +13,7 @@
 
 #include "replay/plan.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 struct parser {
@@ -28,8 +29,7 @@ static int fail(struct parser *p, int err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&p->error, fmt, ap) < 0)
-		p->error = NULL;
+	p->error = text_vformat(fmt, ap);
 	va_end(ap);
 	return p->error ? err : -ENOMEM;
 }

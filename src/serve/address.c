@@ -16,6 +16,7 @@
 
 #include "util/cleanup.h"
 #include "util/parse.h"
+#include "util/text.h"
 
 enum { BACKLOG = 16 };
 
@@ -25,12 +26,11 @@ static int refuse(int err, char **ret_why, const char *fmt, ...)
 {
 	va_list args;
 	char *why;
-	int n;
 
 	va_start(args, fmt);
-	n = vasprintf(&why, fmt, args);
+	why = text_vformat(fmt, args);
 	va_end(args);
-	if (n < 0)
+	if (!why)
 		return -ENOMEM;
 	*ret_why = why;
 	return err;

@@ -23,6 +23,7 @@
 #include "serve/address.h"
 #include "serve/request.h"
 #include "util/log.h"
+#include "util/text.h"
 
 /* Each may hold a dump's file open. */
 #define CONNECTIONS_MAX 16
@@ -285,9 +286,8 @@ int serve_check(const char *address, char **ret_why)
 
 static int refuse_start(const char *address, char **ret_why)
 {
-	if (asprintf(ret_why, "--listen %s: the HTTP library could not be started", address) < 0)
-		return -ENOMEM;
-	return -EIO;
+	*ret_why = text_format("--listen %s: the HTTP library could not be started", address);
+	return *ret_why ? -EIO : -ENOMEM;
 }
 
 static int epoll_add(struct serve *s, int fd)

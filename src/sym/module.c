@@ -15,6 +15,7 @@
 #include "sym/family.h"
 #include "sym/go.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 
 DEFINE_CLEANUP(struct objfile *, objfile_free)
 
@@ -170,8 +171,7 @@ static const char *reached_name(struct sym *s, const struct objfile_reached *r)
 	name = name ? sym_readable(s, name) : NULL;
 	if (!name)
 		return NULL;
-	if (asprintf(&marked, "%s~", name) < 0)
-		marked = NULL; /* it is undefined then */
+	marked = text_format("%s~", name);
 	return marked ? sym_keep(s, marked) : NULL;
 }
 
@@ -192,8 +192,7 @@ static const char *whole_path(struct sym *s, const struct objfile_place *p)
 
 	if (!p->dir || *p->file == '/')
 		return sym_keep(s, p->file);
-	if (asprintf(&whole, "%s/%s", p->dir, p->file) < 0)
-		whole = NULL;
+	whole = text_format("%s/%s", p->dir, p->file);
 	return whole ? sym_keep(s, whole) : NULL;
 }
 

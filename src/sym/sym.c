@@ -17,6 +17,7 @@
 #include "sym/module.h"
 #include "sym/state.h"
 #include "util/cleanup.h"
+#include "util/text.h"
 #include "util/vec.h"
 
 #define NOTES_MAX 64
@@ -82,8 +83,7 @@ const char *sym_readable(struct sym *s, const char *raw)
 
 	if (!demangled)
 		return sym_keep(s, raw);
-	if (asprintf(&whole, "%s%s", demangled, raw + function_n) < 0)
-		whole = NULL;
+	whole = text_format("%s%s", demangled, raw + function_n);
 	return whole ? sym_keep(s, whole) : NULL;
 }
 
@@ -91,15 +91,12 @@ void sym_note(struct sym *s, const char *format, ...)
 {
 	_cleanup_(freep) char *line = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&line, format, args);
+	line = text_vformat(format, args);
 	va_end(args);
-	if (n < 0) {
-		line = NULL;
+	if (!line)
 		return;
-	}
 	for (size_t i = 0; i < s->note_n; i++)
 		if (!strcmp(s->notes[i], line))
 			return;

@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "util/text.h"
+
 enum { BUFFER_BYTES = 128 << 10 };
 
 struct files_writer {
@@ -128,10 +130,9 @@ static int folder_open(struct files_writer *w, int dir_fd, const char *path)
 	/* The slash stays: "/x" is in "/". */
 	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	w->name = strdup(slash ? slash + 1 : path);
-	if (!folder || !w->name || asprintf(&w->tmp_name, "%s.tmp", w->name) < 0) {
-		w->tmp_name = NULL;
+	w->tmp_name = w->name ? text_format("%s.tmp", w->name) : NULL;
+	if (!folder || !w->tmp_name)
 		return -ENOMEM;
-	}
 	w->dir_fd = openat(dir_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return w->dir_fd < 0 ? -errno : 0;
 }
@@ -231,17 +232,15 @@ int files_writer_printf(struct files_writer *w, const char *fmt, ...)
 {
 	_cleanup_(freep) char *text = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
+	text = text_vformat(fmt, args);
 	va_end(args);
-	if (n < 0) {
-		text = NULL;
+	if (!text) {
 		fail(w, -ENOMEM);
 		return w->error;
 	}
-	return files_writer_write(w, text, (size_t)n);
+	return files_writer_write(w, text, strlen(text));
 }
 
 uint64_t files_writer_bytes(const struct files_writer *w)
@@ -277,10 +276,9 @@ int files_writer_salvage(struct files_writer *w)
 
 	if (w->gone)
 		return -EINVAL;
-	if (asprintf(&partial, "%s.partial", w->name) < 0) {
-		partial = NULL;
+	partial = text_format("%s.partial", w->name);
+	if (!partial)
 		return -ENOMEM;
-	}
 	/* On a full disk fsync may fail as the writes did; what is there is kept all the same. */
 	fsync(w->fd);
 	return rename_to(w, partial);

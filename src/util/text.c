@@ -94,3 +94,21 @@ int text_error(const struct text *t)
 {
 	return t->failed ? -ENOMEM : 0;
 }
+
+char *text_vformat(const char *fmt, va_list ap)
+{
+	char *text;
+
+	return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
+}
+
+char *text_format(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = text_vformat(fmt, ap);
+	va_end(ap);
+	return text;
+}

@@ -5,6 +5,7 @@
  * allocation sticks: appends after it do nothing and text_error() tells, so
  * that a writer checks once a line and not once a frame.
  */
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,3 +22,7 @@ void text_append_n(struct text *t, const char *s, size_t n);
 void text_appendf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *text_str(const struct text *t); /* "" when empty */
 int text_error(const struct text *t);	    /* 0, -ENOMEM */
+
+/* A string of its own, to be freed; NULL: no memory. (asprintf() leaves what a cleanup then frees undefined.) */
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *text_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
