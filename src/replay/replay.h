@@ -147,6 +147,7 @@ enum replay_grade_why {
 	REPLAY_WHY_MISSING = 1 << 8,	  /* the dump lacks what the engines need, see replay_facts.missing */
 	REPLAY_WHY_DAMAGED = 1 << 9,	  /* the file was not read in full */
 	REPLAY_WHY_BROKEN = 1 << 10,	  /* what waits for what contradicts itself, in more than 0.1% of the makespan */
+	REPLAY_WHY_ALIKE = 1 << 11,	  /* of CPUs: threads that may take each other's work compute as much as recorded */
 };
 const char *replay_why_text(enum replay_grade_why bit);
 

@@ -9,6 +9,7 @@
 #include "replay/e2.h"
 #include "replay/path.h"
 #include "replay/wcprof.h"
+#include "replay/workers.h"
 #include "util/cleanup.h"
 #include "util/crew.h"
 
@@ -150,6 +151,8 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 		/* Less time outside of a lock brings its users closer together; where holds are known they are simulated. */
 		if (c->factor < 1 && needs_class(c->what))
 			why |= r->unseen_locks ? REPLAY_WHY_UNSEEN : 0;
+		if ((c->what == REPLAY_CPUS || c->what == REPLAY_NO_RUNQUEUE) && workers_are_alike(r))
+			why |= REPLAY_WHY_ALIKE;
 	}
 	return why;
 }
@@ -345,6 +348,8 @@ const char *replay_why_text(enum replay_grade_why bit)
 		return "the file is damaged: what its bad lines told is missing";
 	case REPLAY_WHY_BROKEN:
 		return "what waits for what contradicts itself: some waits go on without whom they were for";
+	case REPLAY_WHY_ALIKE:
+		return "threads alike are woken for work: which takes which hangs on who is free, and is replayed as recorded";
 	case REPLAY_WHY_MISSING:
 		return "the dump lacks facts that the engines need";
 	}

@@ -145,6 +145,48 @@ Test(grades, acquires_unseen)
 	rig_stop(&x);
 }
 
+/* Two that are woken by main and compute: as workers, by signals; or to go on together, at a barrier. */
+static uint32_t why_of_cpus(bool meeting, uint64_t compute_ns)
+{
+	struct world w = { .cpu_n = 1, .sample_ns = 100 * US };
+	struct replay_scenario s = { 0 };
+	struct replay_outcome o;
+	char *error = NULL;
+	struct rig x;
+
+	for (uint32_t t = 1; t <= 2; t++)
+		world_add(&w, 0, STEP_SPAWN, t, 0, 0);
+	for (uint32_t t = 1; t <= 2; t++) {
+		if (meeting)
+			world_add(&w, t, STEP_BARRIER, 7, 3, 0);
+		else
+			world_add(&w, t, STEP_WAIT, t, 0, 0);
+		world_add(&w, t, STEP_COMPUTE, 0, compute_ns, 'a');
+	}
+	world_add(&w, 0, STEP_SLEEP, 0, 10 * MS, 0);
+	if (meeting)
+		world_add(&w, 0, STEP_BARRIER, 7, 3, 0);
+	for (uint32_t t = 1; t <= 2 && !meeting; t++)
+		world_add(&w, 0, STEP_SIGNAL, t, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 30 * MS, 0);
+	for (uint32_t t = 1; t <= 2; t++)
+		world_add(&w, 0, STEP_JOIN, t, 0, 0);
+	rig_start(&x, &w);
+	cr_assert(replay_parse(x.r, "cpus = 2", &s, &error) == 0);
+	cr_assert(replay_evaluate(x.r, &s, 1, REPLAY_E1 | REPLAY_E2, &o) == 0);
+	replay_scenario_done(&s);
+	cr_expect(!(rig_ask(&x, 'a', 0.5).why & REPLAY_WHY_ALIKE), "only other CPUs make them free at other times");
+	rig_stop(&x);
+	return o.why & REPLAY_WHY_ALIKE;
+}
+
+Test(grades, workers_may_share_work_otherwise)
+{
+	cr_expect(why_of_cpus(false, 20 * MS));
+	cr_expect(!why_of_cpus(true, 20 * MS), "each has its own part");
+	cr_expect(!why_of_cpus(false, 1 * MS), "their work is next to nothing");
+}
+
 /* Told that there was one CPU where two threads ran at a time, the simulation doesn't find the recording again. */
 Test(grades, the_simulation_drifts)
 {
