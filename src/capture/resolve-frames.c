@@ -123,8 +123,14 @@ static const char *walk_word(const struct wcbpf_stack *s)
 	return words[s->end];
 }
 
+/* Is there more of its stack than may be copied? */
+static bool copy_is_cut(const struct body *b)
+{
+	return b->seed ? b->seed_stack_n >= SEED_STACK_BYTES_MAX : b->wire.copy_len >= WCBPF_STACK_COPY_MAX;
+}
+
 /* The same for memory that was unwound here. */
-static const char *copy_word(enum unwind_end end)
+static const char *copy_word(const struct body *b, enum unwind_end end)
 {
 	switch (end) {
 	case UNWIND_COMPLETE:
@@ -132,7 +138,7 @@ static const char *copy_word(enum unwind_end end)
 	case UNWIND_LIMIT:
 		return "truncated";
 	case UNWIND_OUT_OF_COPY:
-		return "unreadable";
+		return copy_is_cut(b) ? "truncated" : "unreadable";
 	case UNWIND_NO_RULE:
 		return "no_frame";
 	case UNWIND_MARKED:
@@ -172,7 +178,7 @@ static int user_addresses(struct framer *f, const struct body *b, uint64_t *ret,
 	if (err)
 		return err;
 	*ret_n = n;
-	*ret_ended = copy_word(end);
+	*ret_ended = copy_word(b, end);
 	if (b->seed || (n && (end == UNWIND_COMPLETE || end == UNWIND_MARKED)))
 		return 0;
 	if (!n) {

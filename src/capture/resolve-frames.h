@@ -9,6 +9,8 @@
 #include "capture/worker.h"
 #include "sym/sym.h"
 
+#define SEED_STACK_BYTES_MAX (256 << 10) /* as much of a seed's stack is read */
+
 /* A stack on its way. */
 struct body {
 	struct job job;

@@ -21,7 +21,6 @@
 #include "util/cleanup.h"
 #include "util/map.h"
 
-#define SEED_STACK_BYTES_MAX (256 << 10)
 #define RESOLVE_NICE 10
 
 struct resolve {

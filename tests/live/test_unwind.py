@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from live import Skip, check
 from oracle import Code, base_name
@@ -115,6 +116,20 @@ def test_deep_300_is_cut(live):
         check(len(own) >= 100 and own == leaf[:len(own)], '%d frames kept: %s', len(own), own)
     lines = [(f, v) for f, v in rec.folded if 'deep_fixed' in f]
     check(lines and all(f[1] == '[truncated]' for f, _ in lines), 'the root side: %s', [f[:4] for f, _ in lines])
+    check(rec.summary['capture_integrity']['truncated_stacks'] > 0, 'truncated stacks are not counted')
+
+
+def test_deep_300_copied(live):
+    """The same of a copy, which has 8 KiB of its stack: that is a limit of ours, not memory that was not there."""
+    p = live.spawn(live.work('frames deep 300'))
+    rec, _ = watch(live, p, '--call-graph', 'copy', work=lambda: time.sleep(1))
+    leaf = [*NAP, *deep(300), 'wait_deep', *OUTER]
+    copied = [w for w in sleeps(rec, p.pid) if len(own_frames(rec, w)) > 1]
+    check(len(copied) > 50, '%d sleeps with a copy', len(copied))
+    for w in copied:
+        stack, own = rec.stacks[w.ustack], own_frames(rec, w)
+        check(stack.ended == 'truncated', 'ended %s: %s', stack.ended, stack.frames)
+        check(own == leaf[:len(own)], '%d frames kept: %s', len(own), own)
     check(rec.summary['capture_integrity']['truncated_stacks'] > 0, 'truncated stacks are not counted')
 
 
