@@ -22,6 +22,9 @@
 
 /* A stretch so many times as long as one of the shorter ones may be two with an unseen gap between: nothing is learned from it. */
 #define LEARN_TIMES 2.5
+/* Of fewer stretches than these their lengths alone don't tell whether each is one: somebody must have waited for this share. */
+#define LEARN_FEW 5
+#define LEARN_AWAITED 0.2
 
 enum mark_what { MARK_RELEASE, MARK_BLOCK, MARK_ACQUIRE, MARK_SITE };
 
@@ -53,6 +56,16 @@ struct builder {
 	uint32_t condvar_id; /* string */
 	struct sites sites;
 };
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max_ns(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
 
 static void builder_done(struct builder *b)
 {
@@ -218,13 +231,30 @@ static int by_length(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
+/*
+ * Who comes while a lock is held comes in the middle of it, on average. Stretches at whose very end somebody came are
+ * several each, with gaps between that nobody saw.
+ */
+static bool is_trusted(const struct model *m, const struct hold *v, size_t n)
+{
+	double awaited = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t ns = v[i].to_ns - v[i].from_ns;
+
+		awaited += ns > 0 ? (double)(v[i].to_ns - max_ns(v[i].from_ns, m->waits[v[i].next_wait].start_ns)) / (double)ns : 1;
+	}
+	return n >= LEARN_FEW || awaited >= LEARN_AWAITED * (double)n;
+}
+
 /* Leaves out what is too long, then what overlaps another's: of two one must be wrong. Sorted by lock and time. */
-static size_t learnable(struct hold *v, size_t n)
+static size_t learnable(const struct model *m, struct hold *v, size_t n)
 {
 	size_t kept = 0, clean = 0;
 
 	qsort(v, n, sizeof(*v), by_length);
 	for (size_t i = 0, next; i < n; i = next) {
+		size_t first = kept;
 		int64_t short_ns;
 
 		for (next = i; next < n && v[next].lock == v[i].lock;)
@@ -234,6 +264,7 @@ static size_t learnable(struct hold *v, size_t n)
 			if ((double)(v[k].to_ns - v[k].from_ns) <= LEARN_TIMES * (double)short_ns)
 				v[kept++] = v[k];
 		}
+		kept = is_trusted(m, v + first, kept - first) ? kept : first;
 	}
 	qsort(v, kept, sizeof(*v), by_lock_time);
 	for (size_t i = 0; i < kept; i++) {
@@ -275,10 +306,10 @@ static int full_learn(struct builder *b)
 		if (a->what == MARK_ACQUIRE && z->what == MARK_RELEASE && a->lock == z->lock && a->strand == z->strand &&
 		    !last_park(b, a->strand, a->at_ns, z->at_ns) &&
 		    hold_add(&full, &n, &cap, &(struct hold){ .lock = a->lock, .strand = a->strand, .from_ns = a->at_ns,
-							      .to_ns = z->at_ns }) < 0)
+							      .to_ns = z->at_ns, .next_wait = z->wait }) < 0)
 			return -ENOMEM;
 	}
-	return sites_learn(b->d, full, n ? learnable(full, n) : 0, &b->sites);
+	return sites_learn(b->d, full, n ? learnable(b->d->m, full, n) : 0, &b->sites);
 }
 
 /* Waits of member sites, of all strands of the lock's process: the lock was held there. */
@@ -313,16 +344,6 @@ struct growing {
 	int64_t floor_ns; /* the strand can't have had it before */
 	uint32_t waits;
 };
-
-static int64_t min_ns(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max_ns(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* The strand's next wait of no member site behind what is surely inside, up to limit. */
 static int64_t stranger_at(const struct builder *b, const struct growing *g, int64_t limit_ns)

@@ -145,6 +145,39 @@ Test(grades, acquires_unseen)
 	rig_stop(&x);
 }
 
+/*
+ * Main gets the lock by waiting for it, leaves it, does something else, and has it again when the other comes for it: both
+ * ends of one hold, it seems, in which it did all that.
+ */
+Test(grades, several_holds_that_look_like_one)
+{
+	struct world w = { .cpu_n = 4 };
+	struct replay_outcome o;
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 5 * MS, 'a');
+	world_add(&w, 1, STEP_UNLOCK, 1, 0, 0);
+	world_add(&w, 1, STEP_SLEEP, 0, 34 * MS, 'b');
+	world_add(&w, 1, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 1, STEP_UNLOCK, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 2 * MS, 0);
+	world_add(&w, 0, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 1 * MS, 'c');
+	world_add(&w, 0, STEP_UNLOCK, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 30 * MS, 'd');
+	world_add(&w, 0, STEP_LOCK, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 4 * MS, 'e');
+	world_add(&w, 0, STEP_UNLOCK, 1, 0, 0);
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 10 * MS, 0);
+	rig_start(&x, &w);
+	o = rig_ask(&x, 'd', 0.5);
+	cr_expect(o.grade == 'B' && o.why & REPLAY_WHY_UNSEEN, "grade %c (%x)", o.grade, o.why);
+	rig_stop(&x);
+}
+
 /* Two that are woken by main and compute: as workers, by signals; or to go on together, at a barrier. */
 static uint32_t why_of_cpus(bool meeting, uint64_t compute_ns)
 {
