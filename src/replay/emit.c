@@ -254,6 +254,12 @@ static int delay_tag(struct emitter *e, const struct model_wait *w, int64_t ns, 
 	return 0;
 }
 
+/* Between ops without threads, where nobody knows of anybody who does anything. */
+static bool is_between_ops(const struct emitter *e)
+{
+	return e->d->r->strands[e->s].chain && !e->op_n;
+}
+
 /*
  * On to a time: what is computed until then. Where a thread was on no CPU, and in no wait that is recorded, is known only
  * if that was behind its exit; else any time that it computes has its share of it. That part is a delay, last.
@@ -267,11 +273,11 @@ static int compute_to(struct emitter *e, int64_t at_ns, int64_t *ret_cpu_ns)
 	int err;
 
 	cursor_advance(e, at_ns, ret_cpu_ns);
-	if (e->unplaced <= 0 && e->unplaced_exit <= 0)
+	if (e->unplaced <= 0 && e->unplaced_exit <= 0 && !is_between_ops(e))
 		return 0;
 	exit_ns = exit_ns < from_ns ? from_ns : exit_ns > e->cursor_ns ? e->cursor_ns : exit_ns;
 	unplaced_ns = llround((double)(exit_ns - from_ns) * e->unplaced + (double)(e->cursor_ns - exit_ns) * e->unplaced_exit);
-	unplaced_ns = unplaced_ns < *ret_cpu_ns ? unplaced_ns : *ret_cpu_ns;
+	unplaced_ns = unplaced_ns < *ret_cpu_ns && !is_between_ops(e) ? unplaced_ns : *ret_cpu_ns;
 	if (unplaced_ns <= 0)
 		return 0;
 	p.cpu_ns = *ret_cpu_ns - unplaced_ns;
@@ -280,7 +286,7 @@ static int compute_to(struct emitter *e, int64_t at_ns, int64_t *ret_cpu_ns)
 		return -ENOMEM;
 	e->d->r->tags[p.object].ns += (uint64_t)unplaced_ns;
 	e->d->r->tags[p.object].count++;
-	e->d->r->facts.unplaced_ns += (uint64_t)unplaced_ns;
+	e->d->r->facts.unplaced_ns += is_between_ops(e) ? 0 : (uint64_t)unplaced_ns;
 	err = point_add(e, &p);
 	*ret_cpu_ns = 0;
 	return err;

@@ -10,6 +10,12 @@
  * what it waited for, and the rest is its own time. If it has none, it waited for
  * all of them. What nobody waits for holds up the parent's end in the simulation,
  * and nobody in the replay in recorded order.
+ *
+ * Ops without a parent that follow each other are one strand, as are the queries
+ * of a client that asks one when it has the last one's answer: if the first took
+ * less time, the next would begin as much earlier. What lies between stays as long
+ * as it was. One that begins while another of its client goes on, or of others and
+ * it is its client's first, begins when it did, whatever happens.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,6 +80,8 @@ struct grower {
 	size_t *wait_first;
 	uint32_t *gather;     /* by op: token of what must have ended when it ends, NONE */
 	uint8_t *awaited;     /* some wait has it as its target */
+	struct map *chains;   /* by client: the one of its ops without a parent so far that ends last */
+	uint32_t chain_last;  /* of all clients, 0: none yet */
 };
 
 static void grower_done(struct grower *g)
@@ -87,6 +95,7 @@ static void grower_done(struct grower *g)
 	free(g->wait_first);
 	free(g->gather);
 	free(g->awaited);
+	map_free(g->chains);
 }
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -159,7 +168,7 @@ static int grower_init(struct grower *g)
 	g->last = calloc(m->op_n, sizeof(*g->last));
 	g->order = calloc(m->op_n, sizeof(*g->order));
 	g->gather = malloc(m->op_n * sizeof(*g->gather));
-	if (!g->parent || !g->fork || !g->last || !g->order || !g->gather)
+	if (!g->parent || !g->fork || !g->last || !g->order || !g->gather || map_new(&g->chains) < 0)
 		return -ENOMEM;
 	memset(g->gather, 0xff, m->op_n * sizeof(*g->gather));
 	memset(g->fork, 0xff, m->op_n * sizeof(*g->fork));
@@ -260,6 +269,46 @@ static int gather_add(struct grower *g, uint32_t op, uint32_t strand)
 						    .order = 1, .object = g->gather[parent] });
 }
 
+/* Whose strand an op without a parent goes on with, NONE: nobody's. */
+static uint32_t chain_strand(const struct grower *g, uint32_t op)
+{
+	const struct model *m = g->d->m;
+	const struct replay *r = g->d->r;
+	uint64_t own = 0;
+	uint32_t before = map_get(g->chains, m->ops[op].client_id, &own) ? (uint32_t)own : g->chain_last, s;
+
+	if (!before || m->ops[before].open || m->ops[before].end_ns > m->ops[op].start_ns)
+		return NONE;
+	s = r->strand_of_op[before];
+	/* Another client's may have gone on with it. */
+	return s != NONE && r->strands[s].sink && r->strands[s].end_ns <= m->ops[op].start_ns ? s : NONE;
+}
+
+/* Of those of its client, and of all, the one that ends last is what the next may follow. */
+static int chain_note(struct grower *g, uint32_t op)
+{
+	const struct model *m = g->d->m;
+	uint64_t own;
+
+	if (!g->chain_last || m->ops[op].end_ns >= m->ops[g->chain_last].end_ns)
+		g->chain_last = op;
+	if (map_get(g->chains, m->ops[op].client_id, &own) && m->ops[op].end_ns < m->ops[own].end_ns)
+		return 0;
+	return map_put(g->chains, m->ops[op].client_id, op);
+}
+
+/* On the strand of the op that it follows. */
+static void chain_extend(struct grower *g, uint32_t op, uint32_t s)
+{
+	struct strand *x = &g->d->r->strands[s];
+
+	g->d->r->strand_of_op[op] = s;
+	x->op = 0;
+	x->chain = true;
+	x->end_ns = g->d->m->ops[op].end_ns;
+	x->open = g->d->m->ops[op].open;
+}
+
 static int op_place(struct grower *g, uint32_t op)
 {
 	struct replay *r = g->d->r;
@@ -270,6 +319,13 @@ static int op_place(struct grower *g, uint32_t op)
 	if (parent && r->strand_of_op[parent] != NONE && g->fork[op] == NONE &&
 	    o->end_ns <= g->d->m->ops[parent].end_ns && !parent_wait(g, parent, o)) {
 		r->strand_of_op[op] = r->strand_of_op[parent];
+		return 0;
+	}
+	s = parent ? NONE : chain_strand(g, op);
+	if (!parent && chain_note(g, op) < 0)
+		return -ENOMEM;
+	if (s != NONE) {
+		chain_extend(g, op, s);
 		return 0;
 	}
 	s = (uint32_t)r->strand_n++;

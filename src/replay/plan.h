@@ -74,6 +74,7 @@ struct strand {
 	bool clock;	     /* lets time pass for another strand: see clocks.c */
 	bool open;	     /* goes on when the recording ends */
 	bool sink;	     /* its end may be the end of all */
+	bool chain;	     /* ops without threads, one after the other: between them lies time that nobody explains */
 };
 
 struct run {

@@ -247,6 +247,9 @@ static int point_add(struct router *x, uint32_t s, size_t i, struct replay_stret
 
 	next->thread = x->r->strands[s].thread;
 	tag_take(x, p->cpu_tag[i], next);
+	/* Between ops that only follow each other it is nobody's. */
+	if (x->r->strands[s].chain && !next->op)
+		next->class = NONE;
 	if (e == 0 && !token_only) {
 		next->wait = 0;
 		next->state = REPLAY_ONCPU;

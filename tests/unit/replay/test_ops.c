@@ -100,6 +100,49 @@ Test(ops, forks)
 	cr_expect(ask("root * 0") == 70);
 }
 
+/* Queries of a client that asks one when it has the last one's answer; what it does between them stays as long as it was. */
+Test(ops, one_after_the_other)
+{
+	op(OP_CALL, "first", 0, 0, 40);
+	op(OP_CALL, "second", 0, 50, 80);
+	op(OP_CALL, "part", 2, 60, 70);
+	op(OP_CALL, "third", 0, 90, 100);
+	cr_expect(ask("first * 0.5") == 80);
+	cr_expect(ask("part * 0") == 90);
+	cr_expect(ask("first * 0, second * 0, part * 0, third * 0") == 20);
+}
+
+/* Another client's comes when it came while the first goes on; nobody knows what it follows. */
+Test(ops, beside_another_client)
+{
+	m->ops[op(OP_CALL, "a1", 0, 0, 40)].client_id = str("a");
+	m->ops[op(OP_CALL, "b1", 0, 30, 60)].client_id = str("b");
+	m->ops[op(OP_CALL, "a2", 0, 50, 80)].client_id = str("a");
+	m->ops[op(OP_CALL, "b2", 0, 55, 100)].client_id = str("b");
+	cr_expect(ask("a1 * 0.5") == 100, "b2 began beside b1: it began when it did");
+	cr_expect(ask("b2 * 0") == 80);
+	cr_expect(ask("b2 * 0, a1 * 0.5") == 60, "a2 follows a1, and then ends with b1");
+}
+
+/* Nobody was there when another client came: it may as well have followed. The path goes through what it followed. */
+Test(ops, after_another_client)
+{
+	struct replay_stretch *path;
+	struct replay *r;
+	size_t n;
+
+	m->ops[op(OP_CALL, "a1", 0, 0, 40)].client_id = str("a");
+	m->ops[op(OP_CALL, "b1", 0, 50, 100)].client_id = str("b");
+	cr_expect(ask("a1 * 0.5") == 80);
+	cr_assert(replay_new(m, NULL, &r) == 0 && replay_path(r, &path, &n) == 0);
+	cr_assert(n == 3);
+	cr_expect(path[0].op == 1 && path[0].state == REPLAY_ONCPU && path[0].end_ns == 40 * MS);
+	cr_expect(path[1].op == 0 && path[1].state == REPLAY_GAP && path[1].class == UINT32_MAX);
+	cr_expect(path[2].op == 2 && path[2].start_ns == 50 * MS && path[2].end_ns == 100 * MS);
+	free(path);
+	replay_free(r);
+}
+
 /* What has most of the path then is told to who asks; E1's answer can be had first, and is not worked out again. */
 Test(ops, questions_in_turn)
 {
