@@ -67,6 +67,8 @@ struct analyze_filter {
  * that ran into its time limit is a sleep too.
  */
 bool analyze_wait_is_idle(const struct model *m, const struct model_wait *w);
+/* It ended, and what it waited for went on: by more than the 1 ms that clocks and hooks may be apart. */
+bool analyze_wait_is_given_up(const struct model *m, const struct model_wait *w);
 /* Whether waits of that kind are, whatever their outcome. */
 bool analyze_kind_is_idle(const struct model *m, enum wait_reason reason, uint32_t kind_id);
 

@@ -87,7 +87,7 @@ static int kind_name(struct model *m, const struct model_wait *w, uint32_t *ret)
 
 static uint64_t waker_key(const struct grouping *g, const struct model_wait *w)
 {
-	enum waker_sort sort = waker_sort(w);
+	enum waker_sort sort = waker_sort(g->m, w);
 
 	switch (sort) {
 	case WAKER_IS_THREAD:
@@ -135,7 +135,7 @@ static int waker_name(struct model *m, const struct model_wait *w, uint32_t *ret
 		[WAKER_IRQ] = "interrupt",
 	};
 
-	switch (waker_sort(w)) {
+	switch (waker_sort(m, w)) {
 	case WAKER_IS_THREAD:
 		return thread_name_intern(m, w->waker, ret);
 	case WAKER_IS_OUTSIDE:
@@ -146,6 +146,8 @@ static int waker_name(struct model *m, const struct model_wait *w, uint32_t *ret
 		return name_intern(m, ret, "end of %s",
 				   strtab_str(m->strings,
 					      analyze_awaited_name(m, &(struct model_wait){ .target = w->target })));
+	case WAKER_GAVE_UP:
+		return strtab_intern(m->strings, "given up before what it was for ended", ret);
 	case WAKER_STILL_OPEN:
 		return strtab_intern(m->strings, "nobody yet (open at the end)", ret);
 	default:

@@ -13,7 +13,7 @@ static void wait_look(const struct model *m, const struct model_wait *w, struct 
 	h->clipped_wait_n += w->clipped != 0;
 	if (row->reason == REASON_CPU)
 		return;
-	sort = waker_sort(w);
+	sort = waker_sort(m, w);
 	if (sort == WAKER_STILL_OPEN) {
 		h->open_wait_n++;
 		return;
@@ -21,7 +21,7 @@ static void wait_look(const struct model *m, const struct model_wait *w, struct 
 	h->ended_wait_n++;
 	h->ended_wait_ns += (uint64_t)w->blocked_ns;
 	/* That some task did it is not who. */
-	if (sort == WAKER_NOT_KNOWN || (sort == WAKER_IS_CTX && w->ctx == WAKER_TASK)) {
+	if (sort == WAKER_NOT_KNOWN || sort == WAKER_GAVE_UP || (sort == WAKER_IS_CTX && w->ctx == WAKER_TASK)) {
 		h->unknown_waker_n++;
 		h->unknown_waker_ns += (uint64_t)w->blocked_ns;
 	}

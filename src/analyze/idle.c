@@ -116,3 +116,10 @@ uint32_t analyze_lock_function(const struct model *m, const struct model_wait *w
 
 	return row->reason == REASON_POLL || row->reason == REASON_SYNC ? idle_lock_function(m, row) : 0;
 }
+
+bool analyze_wait_is_given_up(const struct model *m, const struct model_wait *w)
+{
+	enum { TARGET_SLACK_NS = 1000000 };
+
+	return w->target && w->target < m->op_n && m->ops[w->target].end_ns > w->end_ns + TARGET_SLACK_NS;
+}

@@ -181,21 +181,37 @@ static void path_print(const struct page *p, const struct explain *x)
 	fprintf(p->f, "  on the critical path: %s with what is below it (%.1f%% of it)", page_time(x->path_ns).text,
 		100.0 * (double)x->path_ns / (double)makespan_ns);
 	if (x->slack_ns > 0)
-		fprintf(p->f, "; could end %s later without delaying the end", page_time((uint64_t)x->slack_ns).text);
+		fprintf(p->f, ";%scould end %s later and delay nothing", x->path_ns ? "\n  " : " ",
+			page_time((uint64_t)x->slack_ns).text);
 	fputc('\n', p->f);
+}
+
+/* Outermost first; of many the ends. */
+static void parents_text(const struct page *p, const void *arg)
+{
+	enum { OUTER = 2, INNER = 8 };
+	const struct explain *x = arg;
+
+	fputs("below ", p->f);
+	for (size_t i = x->tree.parent_n; i-- > 0;) {
+		const struct model_op *o = &x->r.m->ops[x->tree.parents[i]];
+
+		if (x->tree.parent_n > OUTER + INNER + 1 && i == x->tree.parent_n - OUTER - 1) {
+			fprintf(p->f, "%s more > ", wording_count(i + 1 - INNER).text);
+			i = INNER;
+			continue;
+		}
+		page_class_print(p, o->kind, o->class_id, 30);
+		fputs(i ? " > " : "\n", p->f);
+	}
 }
 
 static void parents_print(const struct page *p, const struct explain *x)
 {
 	if (!x->tree.parent_n)
 		return;
-	fputs("  below ", p->f);
-	for (size_t i = x->tree.parent_n; i-- > 0;) {
-		const struct model_op *o = &x->r.m->ops[x->tree.parents[i]];
-
-		page_class_print(p, o->kind, o->class_id, 30);
-		fprintf(p->f, "%s", i ? " > " : "\n");
-	}
+	fputs("  ", p->f);
+	page_wrapped(p, 2, parents_text, x);
 }
 
 static void states_print(const struct page *p, const struct explain *x)
@@ -240,7 +256,8 @@ static void waker_print(const struct page *p, const struct model_wait *w)
 			page_who_print(p, *page_string(p, comm_id) ? page_string(p, comm_id) : "?",
 				       m->threads[w->waker].goid, tid);
 		} else if (w->target) {
-			fprintf(p->f, "op %" PRIu64, m->ops[w->target].id);
+			fprintf(p->f, "%sop %" PRIu64, analyze_wait_is_given_up(m, w) ? "nobody: given up before " : "",
+				m->ops[w->target].id);
 		} else {
 			fputs(w->clipped & CLIPPED_AFTER && w->wake_ns < 0 ? "nobody yet" : "unknown", p->f);
 		}

@@ -350,6 +350,7 @@ static size_t path_class(const struct report *r)
 /* What this recording is most about, in words that explain understands. */
 static void explain_print(const struct page *p)
 {
+	enum { EXPLAIN_COLUMNS_MAX = 60 };
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+";
 	const struct report *r = p->r;
 	size_t class = r->made & SECTION_BIT(SECTION_PATH) ? path_class(r) : SIZE_MAX;
@@ -358,7 +359,7 @@ static void explain_print(const struct page *p)
 
 	if (r->sections & SECTION_BIT(SECTION_TAIL) && report_tail_is_of_requests(r)) {
 		fprintf(p->f, " | wcbpf explain %" PRIu64, r->m->ops[r->tail.slow_ops[0]].id);
-	} else if (*name && name[strspn(name, safe)] == '\0') {
+	} else if (*name && strlen(name) <= EXPLAIN_COLUMNS_MAX && name[strspn(name, safe)] == '\0') {
 		fprintf(p->f, " | wcbpf explain %s", name);
 	} else {
 		fputs(" | wcbpf timeline", p->f);

@@ -179,6 +179,9 @@ void report_health_text(const struct page *p)
 	if (h->unaccounted_thread_n)
 		fprintf(p->f, "\n  %-11s %s without an account", "threads",
 			wording_count(h->unaccounted_thread_n).text);
+	if (r->problem.late_ns)
+		fprintf(p->f, "\n  %-11s set back while recording: events go on for %s after the dump was made", "wall clock",
+			page_time((uint64_t)r->problem.late_ns).text);
 	if (r->facts.clock) {
 		fprintf(p->f, "\n  %-11s ", "clock");
 		report_name_print(p->f, r->facts.clock, 40);
@@ -221,6 +224,7 @@ void report_health_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "clipped_waits", h->clipped_wait_n);
 	json_kv_uint(j, "open_waits", h->open_wait_n);
 	json_kv_uint(j, "open_ops", h->open_op_n);
+	json_kv_int(j, "events_after_dump_ns", r->problem.late_ns);
 	json_kv_uint(j, "unwound_ops", h->unwound_op_n);
 	json_kv_uint(j, "unaccounted_threads", h->unaccounted_thread_n);
 	endings_json(j, "user_stack_endings", &r->user_endings);

@@ -14,6 +14,15 @@
 
 enum { FRAME_COLUMNS_MAX = 44 };
 
+/* Ends of lines and paragraphs, and what turns the direction of text that stands beside it: U+200E-F, 2028-E, 2066-9. */
+static bool turns_text(const unsigned char *s)
+{
+	if (s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
 /* Bytes of the character at s, 0 if it is none or is not printable (C0, DELETE, C1, other than well-formed UTF-8). */
 static size_t printable_len(const unsigned char *s)
 {
@@ -27,7 +36,7 @@ static size_t printable_len(const unsigned char *s)
 	}
 	/* C1 controls; shorter forms, surrogates and what lies above Unicode. */
 	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) || turns_text(s))
 		return 0;
 	return len;
 }

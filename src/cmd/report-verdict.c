@@ -365,13 +365,29 @@ static void go_hint_print(const struct page *p)
 		      p->f);
 }
 
+/* There may be waits of nobody, or ops that took no time. */
+static void nothing_print(const struct page *p)
+{
+	const struct model *m = p->r->m;
+
+	if (report_is_filtered(p->r))
+		fputs("Nothing was recorded of what was asked for.\n", p->f);
+	else if (m->op_n > 1)
+		fprintf(p->f, "No time: %s took none.\n", wording_counted(m->op_n - 1, "op", NULL).text);
+	else if (m->wait_n > 1)
+		fprintf(p->f, "There are no ops and no threads, only %s of nobody knows whom.\n",
+			wording_counted(m->wait_n - 1, "wait", NULL).text);
+	else
+		fputs("Nothing was recorded.\n", p->f);
+}
+
 static void sentences_print(const struct page *p, const void *arg)
 {
 	(void)arg;
 	if (report_missing_print(p) || report_off_print(p))
 		return;
 	if (!p->r->states.total_ns)
-		fputs(report_is_filtered(p->r) ? "Nothing was recorded of what was asked for.\n" : "Nothing was recorded.\n", p->f);
+		nothing_print(p);
 	else if (p->r->profile)
 		profile_verdict_print(p);
 	else {

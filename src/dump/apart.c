@@ -43,7 +43,8 @@ static void blank(struct apart *a, const struct reader *of)
 	r->words = of->words;
 	r->string_n = of->string_n;
 	r->apart = true;
-	r->line_n = r->bad_string_n = 0;
+	r->line_n = r->bad_string_n = r->early_n = 0;
+	r->last_ns = 0;
 	r->op_ids.n = 0;
 	r->goid_n = 0;
 	if (r->goid_indexes)
@@ -52,8 +53,7 @@ static void blank(struct apart *a, const struct reader *of)
 	a->line_n = a->later_n = 0;
 	a->problem = (struct dump_problem){ 0 };
 	a->why = NULL;
-	/* Without the dump's time its end grows from line to line, and times are cut there. */
-	a->again = !of->end_known;
+	a->again = false;
 }
 
 static int line_read(struct apart *a, const struct line *line, struct fields *f)
@@ -222,5 +222,7 @@ int apart_merge(struct apart *a, struct reader *of, struct fields *f, size_t num
 		return -ENOMEM;
 	of->line_n += a->r.line_n;
 	of->bad_string_n += a->r.bad_string_n;
+	of->early_n += a->r.early_n;
+	of->last_ns = a->r.last_ns > of->last_ns ? a->r.last_ns : of->last_ns;
 	return later_merge(a, of, f, number);
 }

@@ -30,6 +30,7 @@ struct dump_problem {
 	size_t bad_n;	 /* lines passed over */
 	uint64_t announced_n; /* events that the headers tell of; 0: they don't */
 	uint64_t missing_n;   /* of them, what could not be read */
+	int64_t late_ns;      /* the last event ends so much after the dump's own time; no damage: the wall clock was set back */
 	char message[160]; /* "" when all is well; else one line without a full stop */
 };
 

@@ -10,19 +10,28 @@
 #include "dump/reader.h"
 #include "util/vec.h"
 
-static bool interval_read(struct reader *r, const struct fields *f, int64_t *ret_start, int64_t *ret_end)
+/*
+ * An end behind the dump's time is no damage: the recorder's clock goes on evenly, the dump's time is the wall clock's,
+ * which may have been set back. What begins before the recording is cut, and counted.
+ */
+static int interval_read(struct reader *r, const struct fields *f, const char *ends_first, int64_t *ret_start,
+			 int64_t *ret_end, const char **ret_why)
 {
 	int64_t s = (int64_t)fields_number(f, F_S), d = (int64_t)fields_number(f, F_D);
 
-	if (d < s)
-		return false;
-	s = s > READER_NS_MAX ? READER_NS_MAX : s;
-	d = d > READER_NS_MAX ? READER_NS_MAX : d;
-	if (!r->end_known && d > r->m->end_ns)
-		r->m->end_ns = d;
-	*ret_start = s < 0 ? 0 : s > r->m->end_ns ? r->m->end_ns : s;
-	*ret_end = d < 0 ? 0 : d > r->m->end_ns ? r->m->end_ns : d;
-	return true;
+	if (d < s) {
+		*ret_why = ends_first;
+		return -EBADMSG;
+	}
+	if (d > READER_NS_MAX) {
+		*ret_why = "a time is beyond any recording's";
+		return -EBADMSG;
+	}
+	r->early_n += s < 0;
+	r->last_ns = d > r->last_ns ? d : r->last_ns;
+	*ret_start = s < 0 ? 0 : s;
+	*ret_end = d < 0 ? 0 : d;
+	return 0;
 }
 
 static uint32_t string_field(struct reader *r, const struct fields *f, enum field i)
@@ -50,10 +59,8 @@ static int op_event(struct reader *r, const struct fields *f, const char **ret_w
 		*ret_why = "an op has no id";
 		return -EBADMSG;
 	}
-	if (!interval_read(r, f, &op.start_ns, &op.end_ns)) {
-		*ret_why = "an op ends before it starts";
+	if (interval_read(r, f, "an op ends before it starts", &op.start_ns, &op.end_ns, ret_why) < 0)
 		return -EBADMSG;
-	}
 	op_kind_parse(fields_word(f, F_K), &kind);
 	op_outcome_parse(fields_word(f, F_O), &outcome);
 	work_type_parse(fields_word(f, F_W), &work);
@@ -186,10 +193,8 @@ static int wait_event(struct reader *r, const struct fields *f, const char **ret
 	uint32_t index, row;
 	int e;
 
-	if (!interval_read(r, f, &x.start_ns, &x.end_ns)) {
-		*ret_why = "a wait ends before it starts";
+	if (interval_read(r, f, "a wait ends before it starts", &x.start_ns, &x.end_ns, ret_why) < 0)
 		return -EBADMSG;
-	}
 	e = wait_row_read(r, f, &row);
 	if (e < 0)
 		return e;
@@ -225,10 +230,8 @@ static int link_event(struct reader *r, const struct fields *f, const char **ret
 
 	if (link_kind_parse(fields_word(f, F_LK), &kind) < 0)
 		return 0; /* of a later engine */
-	if (!interval_read(r, f, &x.start_ns, &x.end_ns)) {
-		*ret_why = "a link ends before it starts";
+	if (interval_read(r, f, "a link ends before it starts", &x.start_ns, &x.end_ns, ret_why) < 0)
 		return -EBADMSG;
-	}
 	x.kind = kind;
 	x.ident_id = string_field(r, f, F_I);
 	x.result = fields_number(f, F_R);

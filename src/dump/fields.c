@@ -380,7 +380,17 @@ static enum quick line_scan(struct fields *f, char *line, size_t n)
 	return QUICK_OK;
 }
 
-static int tree_value_set(struct fields *f, unsigned field, struct json_object *value)
+/* json-c makes the nearest of a number that doesn't fit: one that is at the end of all must be so in the line. */
+static bool number_fits(struct json_object *value, const char *line)
+{
+	int64_t v = json_object_get_int64(value);
+
+	if (v == INT64_MIN)
+		return strstr(line, "-9223372036854775808");
+	return v != INT64_MAX || json_object_get_uint64(value) != UINT64_MAX || strstr(line, "18446744073709551615");
+}
+
+static int tree_value_set(struct fields *f, unsigned field, struct json_object *value, const char *line)
 {
 	int64_t v;
 
@@ -391,6 +401,8 @@ static int tree_value_set(struct fields *f, unsigned field, struct json_object *
 		return word_set(f, field, json_object_get_string(value));
 	case json_type_int:
 		v = json_object_get_int64(value);
+		if (!number_fits(value, line))
+			return wrong_type(f, field);
 		return v < 0 ? number_set(f, field, true, -(uint64_t)v) :
 			       number_set(f, field, false, json_object_get_uint64(value));
 	case json_type_array:
@@ -435,7 +447,7 @@ static int line_parse_tree(struct fields *f, const char *line, size_t n)
 	json_object_object_foreach(f->tree, key, value) {
 		unsigned field = field_find(key, strlen(key), 0);
 
-		if (field < F_MAX && tree_value_set(f, field, value) < 0)
+		if (field < F_MAX && tree_value_set(f, field, value, line) < 0)
 			return -EBADMSG;
 	}
 	return 0;

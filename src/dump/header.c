@@ -76,7 +76,8 @@ static int strings_read(struct reader *r, struct json_object *array)
 			reader_complain(r, "string %zu of the header is no string", i);
 			continue;
 		}
-		if (strtab_intern(r->m->strings, json_object_get_string(s), &strings[i]) < 0)
+		/* The first means "none", whatever it says. */
+		if (i && strtab_intern(r->m->strings, json_object_get_string(s), &strings[i]) < 0)
 			return -ENOMEM;
 		words[i] = words_of(strtab_str(r->m->strings, strings[i]));
 	}
@@ -89,11 +90,12 @@ static int strings_read(struct reader *r, struct json_object *array)
 	return 0;
 }
 
-static int64_t start_clamp(const struct reader *r, int64_t ns)
+/* Of an open op; as an event's, it may be behind the dump's time. */
+static int64_t start_read(struct reader *r, int64_t ns)
 {
-	int64_t max_ns = r->end_known ? r->m->end_ns : READER_NS_MAX;
-
-	return ns < 0 ? 0 : ns > max_ns ? max_ns : ns;
+	ns = ns < 0 ? 0 : ns > READER_NS_MAX ? READER_NS_MAX : ns;
+	r->last_ns = ns > r->last_ns ? ns : r->last_ns;
+	return ns;
 }
 
 static int open_op_read(struct reader *r, struct json_object *o)
@@ -120,7 +122,7 @@ static int open_op_read(struct reader *r, struct json_object *o)
 	op.client_id = reader_string(r, member_uint(o, "client_id"));
 	op.meta_id = reader_string(r, member_uint(o, "meta_id"));
 	member_int(o, "start_ns", &start_ns);
-	op.start_ns = op.end_ns = start_clamp(r, start_ns); /* the end comes when the dump's is known */
+	op.start_ns = op.end_ns = start_read(r, start_ns); /* the end comes when the dump's is known */
 	op.pid = (uint32_t)member_uint(o, "pid");
 	op.tid = (uint32_t)member_uint(o, "tid");
 	op.goid = member_uint(o, "goid");

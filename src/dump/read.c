@@ -151,6 +151,11 @@ static void file_complain(struct reader *r, const char *damage)
 			 r->announced_n, r->line_n);
 	else if (r->bad_string_n)
 		snprintf(end, room, "%s%" PRIu64 " string ids are outside the table", comma, r->bad_string_n);
+	else if (r->same_id_n)
+		snprintf(end, room, "%s%" PRIu64 " ops have the id of another op and were left out", comma, r->same_id_n);
+	else if (r->early_n)
+		snprintf(end, room, "%s%" PRIu64 " events begin before the recording and were cut there", comma,
+			 r->early_n);
 }
 
 static int header_read(struct reader *r, struct lines *lines, struct dump_facts *facts)
@@ -247,6 +252,7 @@ static int parts_read(struct reader *r, struct part *parts, size_t n, struct dum
 	size_t last_sample_first = 1;
 	int e = model_new(&r->m);
 
+	r->merged = n > 1;
 	if (e == 0)
 		e = parts_order(r, parts, n);
 	for (size_t i = 0; e == 0 && i < n; i++) {

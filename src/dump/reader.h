@@ -41,12 +41,16 @@ struct reader {
 	uint32_t *strings; /* string id of the model by id of the dump */
 	struct string_words *words; /* by id of the dump */
 	size_t string_n;
+	bool merged; /* several dumps of one run */
 	bool apart; /* reads some lines for another reader, whose strings and words these are, and adds no string */
-	bool end_known; /* m->end_ns is the dump's time; else it grows with the events */
+	bool end_known; /* m->end_ns is the dump's time; until all is read: last_ns may be later */
+	int64_t last_ns; /* latest end of an event */
 	uint64_t announced_n; /* the header's event_count */
 	bool has_announced;
 	uint64_t line_n;      /* events that came */
 	uint64_t bad_string_n; /* string ids outside the table */
+	uint64_t early_n;      /* events that begin before the recording did */
+	uint64_t same_id_n;    /* ended ops with the id of another one that is not the same */
 	struct ids op_ids, stack_ids, module_ids;
 	uint64_t *op_parents;
 	size_t op_parent_cap;

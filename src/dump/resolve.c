@@ -27,6 +27,16 @@ static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
 	return r->op_ids.pairs[to - 1].index;
 }
 
+/* In one dump an id is one op's; of several of a run each may tell of it. */
+static bool ops_differ(const struct reader *r, uint32_t a, uint32_t b)
+{
+	const struct model_op *x = &r->m->ops[a], *y = &r->m->ops[b];
+
+	return !r->merged && !x->open && !y->open &&
+	       (x->start_ns != y->start_ns || x->end_ns != y->end_ns || x->kind != y->kind ||
+		x->class_id != y->class_id || r->op_parents[a] != r->op_parents[b]);
+}
+
 /* Of each id one op, in their order; ops that are left out stay behind the others. Their number. */
 static size_t ops_pick(struct reader *r)
 {
@@ -35,11 +45,15 @@ static size_t ops_pick(struct reader *r)
 
 	for (size_t i = 0, next; i < n; i = next) {
 		uint64_t id = pairs[i].id;
+		uint32_t index;
 
 		for (next = i + 1; next < n && pairs[next].id == id; next++)
 			;
+		index = op_pick(r, i, next);
+		for (size_t k = i; k < next; k++)
+			r->same_id_n += ops_differ(r, index, pairs[k].index);
 		/* kept <= i: pairs behind i are not touched. */
-		pairs[kept++] = (struct id_pair){ .id = id, .index = op_pick(r, i, next) };
+		pairs[kept++] = (struct id_pair){ .id = id, .index = index };
 	}
 	return kept;
 }
@@ -373,6 +387,10 @@ static int waits_resolve(struct reader *r)
 
 int reader_resolve(struct reader *r)
 {
+	if (r->last_ns > r->m->end_ns) {
+		r->problem.late_ns = r->end_known ? r->last_ns - r->m->end_ns : 0;
+		r->m->end_ns = r->last_ns;
+	}
 	if (ops_order(r) < 0)
 		return -ENOMEM;
 	ops_resolve(r);

@@ -97,7 +97,10 @@ static void slack_least(int64_t *slack, double ns)
 		*slack = x;
 }
 
-/* Ops that are open at a point of a strand, each with the least slack of its points so far. */
+/*
+ * Ops that are open at a point of a strand, the inner ones last, each with the least slack of the points so far in which it
+ * was the innermost: those of the ones behind it are its points, too.
+ */
 struct open_ops {
 	struct open_op {
 		uint32_t op;
@@ -106,6 +109,20 @@ struct open_ops {
 	size_t n, cap;
 };
 
+/* The place of an op that ends: mostly the last. Its points were those of the one around it, too. */
+static void open_op_end(struct open_ops *o, size_t k, int64_t *slacks)
+{
+	double least = o->v[k].least;
+
+	for (size_t i = k + 1; i < o->n; i++)
+		least = fmin(least, o->v[i].least);
+	slack_least(&slacks[o->v[k].op], least);
+	if (k)
+		o->v[k - 1].least = fmin(o->v[k - 1].least, least);
+	memmove(&o->v[k], &o->v[k + 1], (o->n - k - 1) * sizeof(*o->v));
+	o->n--;
+}
+
 static int point_slack(struct open_ops *o, const struct points *p, size_t i, double ns, int64_t *slacks)
 {
 	if (p->what[i] == POINT_OP_BEGIN) {
@@ -113,14 +130,12 @@ static int point_slack(struct open_ops *o, const struct points *p, size_t i, dou
 			return -ENOMEM;
 		o->v[o->n++] = (struct open_op){ .op = p->ref[i], .least = INFINITY };
 	}
-	for (size_t k = 0; k < o->n; k++)
-		o->v[k].least = fmin(o->v[k].least, ns);
+	if (o->n)
+		o->v[o->n - 1].least = fmin(o->v[o->n - 1].least, ns);
 	for (size_t k = o->n; p->what[i] == POINT_OP_END && k-- > 0;) {
 		if (o->v[k].op != p->ref[i])
 			continue;
-		slack_least(&slacks[o->v[k].op], o->v[k].least);
-		memmove(&o->v[k], &o->v[k + 1], (o->n - k - 1) * sizeof(*o->v));
-		o->n--;
+		open_op_end(o, k, slacks);
 		break;
 	}
 	return 0;

@@ -143,6 +143,25 @@ Test(ops, after_another_client)
 	replay_free(r);
 }
 
+/* Each may end so much later; the innermost as well as what it is in, however deep. */
+Test(ops, slacks_of_many_within_each_other, .timeout = 15)
+{
+	enum { DEEP = 100000 };
+	int64_t *slacks;
+	struct replay *r;
+
+	for (uint32_t i = 0; i < DEEP; i++)
+		op(OP_CALL, "deep", i, i * 1e-3, 1000 - i * 1e-3);
+	m->ops[op(OP_CALL, "longer", 0, 0.5, 1200)].client_id = str("b");
+	m->ops[op(OP_CALL, "end", DEEP + 1, 1100, 1200)].client_id = str("b");
+	cr_assert(replay_new(m, NULL, &r) == 0 && replay_op_slacks(r, &slacks) == 0);
+	cr_expect(slacks[1] == 200 * MS && slacks[DEEP / 2] == 200 * MS && slacks[DEEP] == 200 * MS, "%ld %ld %ld",
+		  (long)slacks[1], (long)slacks[DEEP / 2], (long)slacks[DEEP]);
+	cr_expect(slacks[DEEP + 1] == 0 && slacks[DEEP + 2] == 0);
+	free(slacks);
+	replay_free(r);
+}
+
 /* What has most of the path then is told to who asks; E1's answer can be had first, and is not worked out again. */
 Test(ops, questions_in_turn)
 {
