@@ -141,6 +141,7 @@ void account_op(const struct optree *t, const struct where *x, uint32_t op, stru
 	}
 	a.child_ns = children_ns(t, op);
 	rest_ns = a.total_ns > sum_of(&a) ? a.total_ns - sum_of(&a) : 0;
+	a.self_ns = rest_ns;
 	a.ns[o->tid ? WHERE_RUNNING : WHERE_UNKNOWN] += rest_ns;
 	*ret = a;
 }

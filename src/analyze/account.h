@@ -9,6 +9,7 @@ struct account {
 	uint64_t total_ns;	   /* = the sum of ns[] + child_ns, but for a damaged dump */
 	uint64_t ns[WHERE_MAX];
 	uint64_t count[WHERE_MAX]; /* waits */
+	uint64_t self_ns;	   /* of an op: of ns[], what is in no wait and no child */
 	uint64_t child_ns;	   /* of an op: in its children, as far as it didn't wait then */
 	uint64_t outside_ns;	   /* of waits: outside the op, or twice at one time */
 };

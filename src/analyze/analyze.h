@@ -122,6 +122,17 @@ int analyze_open_waits(const struct model *m, const struct analyze_filter *f, ui
 uint32_t analyze_awaited_name(const struct model *m, const struct model_wait *w);
 
 /*
+ * What of the time of ops is whose, by index: of an op what is in no wait and no child of it, of a wait what counts as its
+ * op's. All of them are what the ops' states sum to. parents: as the ops name them, else by links; 0: none.
+ */
+struct analyze_op_parts {
+	uint32_t *parents;
+	uint64_t *self_ns, *wait_ns;
+};
+int analyze_op_parts(const struct model *m, struct analyze_op_parts *ret); /* 0, -ENOMEM */
+void analyze_op_parts_done(struct analyze_op_parts *x);
+
+/*
  * How the stacks of one side ended, of all intervals that blocked and for which there should be one, most frequent
  * first. The words are those of struct model_stack's ended_id; "lost": its body never came; "none": it could not be
  * read, as far as that can be told apart from one that was not due.

@@ -182,7 +182,7 @@ static const char *nothing(const struct picture_options *o)
 {
 	switch (o->view) {
 	case EXPORT_WALL:
-		return "the recording has no threads' lives, which the view wall is made of; try --view offcpu";
+		return "the recording has neither threads' lives nor ops, which the view wall is made of; try --view offcpu";
 	case EXPORT_GOROUTINES:
 		return "no goroutine was recorded (record --probes finds them in Go programs)";
 	case EXPORT_PATH:
@@ -255,6 +255,12 @@ static int write_all(struct picture_options *o, struct report *r)
 	return 0;
 }
 
+/* A dump of the engine: its ops are all there is to see. */
+static bool is_of_ops(const struct model *m)
+{
+	return m->thread_n <= 1 && m->op_n > 1;
+}
+
 static int load_and_write(struct picture_options *o)
 {
 	_cleanup_(report_done) struct report r = { 0 };
@@ -268,7 +274,7 @@ static int load_and_write(struct picture_options *o)
 	if (r.problem.message[0])
 		log_warning("%s: %s", r.path, r.problem.message);
 	if (!o->has_view)
-		o->view = r.m->sample_n > 1 ? EXPORT_WALL : EXPORT_OFFCPU;
+		o->view = r.m->sample_n > 1 || (o->format == &export_flamegraph && is_of_ops(r.m)) ? EXPORT_WALL : EXPORT_OFFCPU;
 	return write_all(o, &r);
 }
 

@@ -30,6 +30,7 @@ struct growing {
 	uint32_t *tower_nodes;	 /* by number of the tower */
 	size_t tower_cap;
 	struct text text;
+	struct analyze_op_parts parts; /* where there are no threads */
 	struct flame f;
 };
 
@@ -43,6 +44,7 @@ static void growing_done(struct growing *g)
 	pairs_done(&g->feet);
 	free(g->tower_nodes);
 	text_done(&g->text);
+	analyze_op_parts_done(&g->parts);
 	flame_done(&g->f);
 }
 
@@ -133,6 +135,75 @@ static int tower_at(struct growing *g, uint32_t comm_id, uint32_t ustack, uint32
 	return 0;
 }
 
+/* ---- where there are no threads, as in dumps of the engine: ops instead of frames ---- */
+
+static bool of_ops(const struct growing *g)
+{
+	return g->parts.parents != NULL;
+}
+
+/* An execution is of the same class as the call that it is for. */
+static int op_climb(struct growing *g, uint32_t op, uint32_t parent, enum flame_kind kind, uint32_t *node)
+{
+	const char *name = label_op(g->m, op), *word = op_kind_name(g->m->ops[op].kind);
+	char *both;
+	int err;
+
+	if (!parent || strcmp(name, label_op(g->m, parent)) != 0 || strcmp(name, word) == 0)
+		return name_climb(g, kind, name, node);
+	if (asprintf(&both, "%s (%s)", name, word) < 0)
+		return -ENOMEM;
+	err = name_climb(g, kind, both, node);
+	free(both);
+	return err;
+}
+
+/* "client; outermost op; ...; op". What is deeper than is drawn begins with the outermost that is. */
+static int op_tower(struct growing *g, uint32_t op, uint32_t *ret)
+{
+	const struct model *m = g->m;
+	const char *client = strtab_str(m->strings, m->ops[op].client_id);
+	uint32_t chain[OP_DEPTH_MAX], node = 0;
+	size_t n = 0;
+
+	for (uint32_t at = op; at && n < OP_DEPTH_MAX; at = g->parts.parents[at])
+		chain[n++] = at;
+	if (n)
+		client = strtab_str(m->strings, m->ops[chain[n - 1]].client_id);
+	if (*client ? name_climb(g, FLAME_THREAD, client, &node) < 0 :
+		      word_climb(g, FLAME_WORD, op ? "[no client]" : "[no op]", &node) < 0)
+		return -ENOMEM;
+	if (n && g->parts.parents[chain[n - 1]] && word_climb(g, FLAME_WORD, "[more ops around]", &node) < 0)
+		return -ENOMEM;
+	while (n--)
+		if (op_climb(g, chain[n], g->parts.parents[chain[n]], FLAME_OP, &node) < 0)
+			return -ENOMEM;
+	*ret = node;
+	return 0;
+}
+
+/* "[lock]; cache-volume". */
+static int awaited_climb(struct growing *g, const struct model_wait *w, uint32_t *node)
+{
+	const char *reason = label_wait(g->m, (uint32_t)(w - g->m->waits));
+	const char *name = strtab_str(g->m->strings, analyze_awaited_name(g->m, w));
+	char *word;
+	int err;
+
+	if (asprintf(&word, "[%s]", reason) < 0)
+		return -ENOMEM;
+	err = name_climb(g, FLAME_WORD, word, node);
+	free(word);
+	return err < 0 || !*name ? err : name_climb(g, FLAME_AWAITED, name, node);
+}
+
+static int op_wait_tower(struct growing *g, uint32_t wait, uint32_t *ret)
+{
+	const struct model_wait *w = &g->m->waits[wait];
+
+	return op_tower(g, w->op, ret) < 0 || awaited_climb(g, w, ret) < 0 ? -ENOMEM : 0;
+}
+
 /* Is it shown? What is hidden is counted. */
 static bool wait_shown(const struct growing *g, uint32_t wait, struct export_told *told)
 {
@@ -150,7 +221,7 @@ static int wait_tower(struct growing *g, uint32_t wait, uint32_t *ret)
 {
 	const struct model_row *r = &g->m->rows[g->m->waits[wait].row];
 
-	return tower_at(g, r->comm_id, r->ustack, r->kstack, ret);
+	return of_ops(g) ? op_wait_tower(g, wait, ret) : tower_at(g, r->comm_id, r->ustack, r->kstack, ret);
 }
 
 /* Stands for a whole thread or process: its name is there already. */
@@ -170,6 +241,19 @@ static int waker_ops_climb(struct growing *g, const struct model_wait *w, uint32
 	return 0;
 }
 
+/* Whose end it was, and where that was: the innermost op first. */
+static int target_climb(struct growing *g, const struct model_wait *w, uint32_t *node)
+{
+	uint32_t op = w->target;
+
+	if (analyze_wait_is_given_up(g->m, w))
+		return word_climb(g, FLAME_WORD, "[given up]", node);
+	for (unsigned depth = 0; op && depth < OP_DEPTH_MAX; op = g->parts.parents[op], depth++)
+		if (op_climb(g, op, g->parts.parents[op], FLAME_WAKER, node) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 static int waker_climb(struct growing *g, uint32_t wait, uint32_t *node)
 {
 	const struct model_wait *w = &g->m->waits[wait];
@@ -179,6 +263,8 @@ static int waker_climb(struct growing *g, uint32_t wait, uint32_t *node)
 		return -ENOMEM;
 	if (w->clipped & CLIPPED_AFTER)
 		return word_climb(g, FLAME_WORD, "[not ended]", node);
+	if (!*waker && of_ops(g) && w->target)
+		return target_climb(g, w, node);
 	if (!*waker)
 		return word_climb(g, FLAME_WORD, "[waker unknown]", node);
 	if (g->m->stacks[w->waker_stack < g->m->stack_n ? w->waker_stack : 0].frame_n) {
@@ -314,6 +400,28 @@ static int wall_grow(struct growing *g, struct export_told *told)
 	return 0;
 }
 
+/* The same of ops: what each did itself, and its waits. */
+static int wall_of_ops(struct growing *g, struct export_told *told)
+{
+	const struct model *m = g->m;
+	uint32_t node;
+
+	for (uint32_t i = 1; i < m->op_n; i++) {
+		if (!g->parts.self_ns[i] || (g->job->ops && !g->job->ops[i]))
+			continue;
+		if (op_tower(g, i, &node) < 0 || piece_add(g, node, "[self]", g->parts.self_ns[i]) < 0)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 1; i < m->wait_n; i++) {
+		if (!g->parts.wait_ns[i] || !wait_shown(g, i, told))
+			continue;
+		if (op_wait_tower(g, i, &node) < 0)
+			return -ENOMEM;
+		flame_add(&g->f, node, g->parts.wait_ns[i]);
+	}
+	return 0;
+}
+
 /* ---- the critical path ---- */
 
 /* The ops that one is under, the outermost first. */
@@ -379,6 +487,22 @@ static int path_oncpu(struct growing *g, const struct export_stretch *x, uint32_
 	return 0;
 }
 
+/* Nobody measured whether ops were on a CPU. */
+static int path_stretch_of_ops(struct growing *g, const struct export_stretch *x)
+{
+	uint64_t ns = (uint64_t)(x->end_ns - x->start_ns);
+	uint32_t node = 0;
+
+	if (op_tower(g, x->op, &node) < 0)
+		return -ENOMEM;
+	if (!x->wait)
+		return piece_add(g, node, x->op && x->state == EXPORT_PATH_ONCPU ? "[self]" : "[unknown]", ns);
+	if (awaited_climb(g, &g->m->waits[x->wait], &node) < 0)
+		return -ENOMEM;
+	flame_add(&g->f, node, ns);
+	return 0;
+}
+
 static int path_stretch(struct growing *g, const struct export_stretch *x)
 {
 	static const char *const words[] = {
@@ -390,6 +514,8 @@ static int path_stretch(struct growing *g, const struct export_stretch *x)
 
 	if (x->end_ns <= x->start_ns)
 		return 0;
+	if (of_ops(g))
+		return path_stretch_of_ops(g, x);
 	if (name_climb(g, FLAME_THREAD, name, &node) < 0 || ops_climb(g, x->thread, x->op, &node) < 0)
 		return -ENOMEM;
 	if (x->state == EXPORT_PATH_ONCPU)
@@ -420,10 +546,15 @@ static int grow(struct growing *g, struct export_told *told)
 	case EXPORT_OFFWAKE:
 		return offcpu_grow(g, true, told);
 	case EXPORT_WALL:
-		return wall_grow(g, told);
+		return of_ops(g) ? wall_of_ops(g, told) : wall_grow(g, told);
 	default:
 		return path_grow(g);
 	}
+}
+
+bool flame_is_of_ops(const struct model *m)
+{
+	return m->thread_n <= 1 && m->op_n > 1;
 }
 
 int flame_make(const struct export_job *job, bool exact, struct flame *ret, struct export_told *told)
@@ -433,7 +564,7 @@ int flame_make(const struct export_job *job, bool exact, struct flame *ret, stru
 
 	g.stack_labels = calloc(job->m->stack_n, sizeof(*g.stack_labels));
 	g.stack_label_n = calloc(job->m->stack_n, sizeof(*g.stack_label_n));
-	if (err || !g.stack_labels || !g.stack_label_n)
+	if (err || !g.stack_labels || !g.stack_label_n || (flame_is_of_ops(job->m) && analyze_op_parts(job->m, &g.parts) < 0))
 		return -ENOMEM;
 	err = grow(&g, told);
 	if (!err)

@@ -13,6 +13,7 @@ enum flame_kind {
 	FLAME_WORD,	/* ours, in brackets: why there is no frame, what the time was */
 	FLAME_BREAK,	/* "--": what follows is of who ended the wait, from the waking point down */
 	FLAME_WAKER,	/* a function or the name of it */
+	FLAME_AWAITED,	/* what an op waits for, behind the reason */
 	FLAME_KIND_MAX,
 };
 
@@ -51,6 +52,9 @@ int flame_finish(struct flame *f);
 uint32_t flame_next(const struct flame *f, uint32_t node);
 const char *flame_text(const struct flame *f, uint32_t node);
 enum flame_kind flame_node_kind(const struct flame *f, uint32_t node);
+
+/* There are no threads, but ops: they are what stands for frames, and their time for the threads' lives. */
+bool flame_is_of_ops(const struct model *m);
 
 /*
  * The tree of job->view. exact: names as they are, else escaped for folded lines. told: hidden_ns, value_ns. 0;

@@ -49,7 +49,7 @@ static const char *state_color(const char *name)
 	static const struct {
 		const char *word, *color;
 	} states[] = {
-		{"[on-cpu]", "#7cc57f"},	    {"[on-cpu, not sampled]", "#a9d8ab"}, {"[runnable]", "#ffc94d"},
+		{"[on-cpu]", "#7cc57f"},	    {"[self]", "#7cc57f"},	    {"[on-cpu, not sampled]", "#a9d8ab"}, {"[runnable]", "#ffc94d"},
 		{"[blocked]", "#b7bfcb"},	    {"[shorter than --min]", "#d5d9e0"},  {"[lost]", "#e58f8f"},
 		{"[not accounted]", "#e9e9e9"},
 	};
@@ -69,6 +69,7 @@ static void color_append(struct text *t, enum flame_kind kind, const char *name)
 		[FLAME_ALL] = {0, 0, 82},	[FLAME_THREAD] = {45, 45, 74}, [FLAME_OP] = {280, 38, 76},
 		[FLAME_USER] = {205, 55, 68},	[FLAME_KERNEL] = {24, 75, 68}, [FLAME_WORD] = {0, 0, 78},
 		[FLAME_BREAK] = {0, 0, 55},	[FLAME_WAKER] = {140, 38, 66},
+		[FLAME_AWAITED] = {0, 40, 76},
 	};
 	const char *state = kind == FLAME_WORD ? state_color(name) : NULL;
 	uint32_t hash = 2166136261u;
@@ -183,6 +184,13 @@ static void survey(struct picture *p)
 	}
 }
 
+/* Of ops without threads there are no lives. */
+static const char *about(const struct export_job *job)
+{
+	return job->view == EXPORT_WALL && flame_is_of_ops(job->m) ? "all ops' time, each op's own" :
+								      export_view_about(job->view);
+}
+
 static void head_append(struct picture *p)
 {
 	struct text *t = &p->t;
@@ -193,12 +201,12 @@ static void head_append(struct picture *p)
 		     "font-family=\"monospace\" font-size=\"12px\" data-all=\"%" PRIu64 "\" data-margin=\"%d\" "
 		     "data-character=\"%.2f\">\n<title>", WIDTH, height, WIDTH, height, p->all_ns, MARGIN, CHARACTER_WIDTH);
 	escape_xml(t, p->job->name ? p->job->name : "wcbpf");
-	text_appendf(t, ": %s</title>\n<style>%s</style>\n", export_view_about(p->job->view), asset_flamegraph_css);
+	text_appendf(t, ": %s</title>\n<style>%s</style>\n", about(p->job), asset_flamegraph_css);
 	text_appendf(t, "<rect id=\"paper\" width=\"%d\" height=\"%u\" fill=\"#fff\"/>\n", WIDTH, height);
 	text_appendf(t, "<text id=\"title\" x=\"%d\" y=\"22\">", WIDTH / 2);
 	fitting_append(t, p->job->name ? p->job->name : "wcbpf", TITLE_CHARACTERS * CHARACTER_WIDTH);
 	text_appendf(t, "</text>\n<text class=\"small\" text-anchor=\"middle\" x=\"%d\" y=\"40\">%s: ", WIDTH / 2,
-		     export_view_about(p->job->view));
+		     about(p->job));
 	time_append(t, p->all_ns);
 	if (p->told->hidden_ns) {
 		text_append(t, "; hidden: ");
@@ -215,7 +223,8 @@ static void legend_append(struct picture *p, unsigned y)
 		enum flame_kind kind;
 		const char *words;
 	} entries[] = {
-		{FLAME_WAKER, "who ended it"}, {FLAME_KERNEL, "kernel"}, {FLAME_USER, "program"}, {FLAME_OP, "op"},
+		{FLAME_WAKER, "who ended it"}, {FLAME_AWAITED, "waited for"}, {FLAME_KERNEL, "kernel"},
+		{FLAME_USER, "program"}, {FLAME_OP, "op"},
 	};
 	struct text *t = &p->t;
 	double x = WIDTH - MARGIN;

@@ -52,8 +52,10 @@ function unpack(bytes) {
 		return all;
 	}
 
+	// Ends of lines and what turns the direction of the text beside it would reach beyond the name that has it.
 	const texts = list(() => {
-		const n = number(), text = decoder.decode(bytes.subarray(at, at + n));
+		const n = number();
+		const text = decoder.decode(bytes.subarray(at, at + n)).replace(/[\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd');
 
 		at += n;
 		return text;
@@ -121,7 +123,7 @@ function unpack(bytes) {
 		const start = new Float64Array(n), end = new Float64Array(n), what = new Uint32Array(n);
 		const lane = new Uint32Array(n), depth = new Uint32Array(n);
 		const height = new Uint32Array(laneN + 1);
-		let time = 0;
+		let time = 0, opN = 0;
 
 		for (let i = 0; i < n; i++) {
 			time += number();
@@ -130,6 +132,7 @@ function unpack(bytes) {
 			lane[i] = number();
 			depth[i] = number();
 			what[i] = number();
+			opN += what[i] % 2 === 0;
 			height[lane[i]] = Math.max(height[lane[i]], depth[i] + 1);
 		}
 		const first = new Uint32Array(laneN + 1);
@@ -151,6 +154,7 @@ function unpack(bytes) {
 			row.what[row.n++] = what[i];
 		}
 		actor.itemN = n;
+		actor.opN = opN; // the others are waits of ops that have no thread
 	}
 
 	const groups = list(() => {

@@ -24,7 +24,7 @@ function opColor(name) {
 
 		for (let i = 0; i < name.length; i++)
 			hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
-		hash ^= hash >>> 15;
+		hash = (hash ^ hash >>> 15) >>> 0;
 		const hue = hash % 360, light = 72 + (hash >>> 9) % 10, c = (100 - light) / 100 * 0.75;
 		const part = (shift) => {
 			const k = (shift + hue / 30) % 12;
@@ -373,7 +373,7 @@ class View {
 			}
 			this.pixels.rect(a, y0, Math.max(b - (b - a > 3 ? 1 : 0), a + 1), y1, this.itemColor(row.what[i]), left);
 			if (b - a > 24 * r)
-				this.labels.push({ text: this.itemName(row.what[i]), x: Math.max(a / r, LABELS) + 3, y: y + 10,
+				this.labels.push({ text: this.itemLabel(row.what[i]), x: Math.max(a / r, LABELS) + 3, y: y + 10,
 					width: b / r - Math.max(a / r, LABELS) - 5 });
 			i++;
 		}
@@ -381,6 +381,13 @@ class View {
 
 	itemName(what) {
 		return what % 2 ? this.data.manners[what >> 1].kind : this.data.sayings[what >> 1].name;
+	}
+
+	// Of a wait also what for: boxes of ops have room.
+	itemLabel(what) {
+		const m = what % 2 ? this.data.manners[what >> 1] : null, more = m && (m.target || m.resource);
+
+		return this.itemName(what) + (more ? ' ' + more : '');
 	}
 
 	itemFound(what) {
@@ -433,21 +440,37 @@ class View {
 			this.pixels.rect(x0, y0, x1, y1, PATH, left);
 	}
 
+	// As much of a text as fits. Measuring each would cost more than drawing it: letters are measured once.
+	fitting(text, width, bold) {
+		const room = bold ? width / 1.1 : width, dots = this.letters[0x2e] * 3;
+		let used = 0, fits = 0;
+
+		for (let i = 0; i < text.length; i++) {
+			used += this.letters[text.charCodeAt(i)] || this.letters[0];
+			if (used > room)
+				return fits ? text.slice(0, fits) + '\u2026' : '';
+			if (used + dots <= room)
+				fits = i + 1;
+		}
+		return text;
+	}
+
 	drawLabels(context) {
 		const normal = '11px system-ui, sans-serif', bold = 'bold 11px system-ui, sans-serif';
 
 		context.font = normal;
-		this.letter = this.letter || context.measureText('abcdefghij').width / 10;
+		if (!this.letters) {
+			this.letters = Array.from({ length: 127 }, (_, i) => context.measureText(String.fromCharCode(i)).width);
+			this.letters[0] = Math.max(context.measureText('\u65e5').width, context.measureText('\ufffd').width);
+		}
 		for (const label of this.labels) {
-			// Measuring each text would cost more than drawing it.
-			const room = Math.floor(label.width / this.letter);
+			const text = this.fitting(label.text, label.width, label.bold);
 
-			if (room < 2)
+			if (!text)
 				continue;
 			context.font = label.bold ? bold : normal;
 			context.fillStyle = label.light ? '#fff' : '#1c1c1c';
-			context.fillText(label.text.length <= room ? label.text : label.text.slice(0, room - 1) + '\u2026',
-				label.x, label.y);
+			context.fillText(text, label.x, label.y);
 		}
 		context.font = normal;
 	}
@@ -466,7 +489,7 @@ class View {
 			});
 			out.push(sums[RUNNING] / length);
 		}
-		return { columns: out, most: Math.max(1, ...out) };
+		return { columns: out, most: Math.max(1, ...out), known: threads.length > 0 };
 	}
 
 	drawRuler() {
@@ -476,7 +499,8 @@ class View {
 		c.clearRect(0, 0, this.width, 62);
 		c.font = '11px system-ui, sans-serif';
 		c.fillStyle = '#666';
-		c.fillText('threads running, at most ' + o.most.toFixed(1), 8, 24);
+		if (o.known)
+			c.fillText('threads running, at most ' + o.most.toFixed(1), 8, 24);
 		if (this.showWakes && this.wakesDrawn === false)
 			c.fillText('wakes: zoom in to see them', 8, 56);
 		c.fillStyle = '#4caf50';

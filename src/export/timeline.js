@@ -370,7 +370,7 @@
 	const sum = (value) => data.actors.reduce((n, a) => n + value(a), 0);
 
 	$('span').textContent = sum((a) => a.thread) + ' threads, ' + count(sum((a) => a.kind === 2), 'goroutines') +
-		sum((a) => a.waitN) + ' waits, ' + sum((a) => a.itemN) + ' ops, ' + timeText(data.end) + ' from ' +
+		sum((a) => a.waitN + a.itemN - a.opN) + ' waits, ' + sum((a) => a.opN) + ' ops, ' + timeText(data.end) + ' from ' +
 		new Date(data.epochMs).toISOString();
 	view.resize();
 	view.draw();

@@ -7,6 +7,7 @@ of 100,000 intervals takes.
     pictures.py WCBPF [PART OF A TEST'S NAME] [--keep FOLDER]   (screenshots, to be looked at)
 """
 
+import json
 import os
 import struct
 import subprocess
@@ -209,6 +210,37 @@ def timeline_hostile(run, b):
     return problems
 
 
+def timeline_of_ops(run, b):
+    """A dump without threads: what is counted, that no name is without a colour or reaches out of its box or of itself."""
+    path = os.path.join(run.folder, 'ops.ndjson')
+    names = ['Container.%s%d' % (w, i) for i in range(60) for w in ('withExec', 'from', 'WWW', 'lll')] + ['turn \u202eed']
+    lines = [dict(schema_version=1, epoch_unix_nano=10 ** 18, dumped_unix_nano=10 ** 18 + 10 ** 9, dropped_events=0,
+                  event_count=2 * len(names), strings=['', 'cli'] + names)]
+    for i in range(len(names)):
+        lines += [dict(e='op', k='call', id=i + 1, c=i + 2, cl=1, s=i * 10 ** 6, d=i * 10 ** 6 + 900000),
+                  dict(e='wait', rs='lock', p=i + 1, i=i + 2, s=i * 10 ** 6, d=i * 10 ** 6 + 500000)]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.writelines(json.dumps(line) + '\n' for line in lines)
+    b.open(run.picture('timeline', path))
+    problems = b.complaints()
+    text = b.evaluate('document.getElementById("span").textContent')
+    problems += expect('counts', text.split(' from ')[0], '0 threads, %d waits, %d ops, 1.000 s' % (len(names), len(names)))
+    pale = b.evaluate("""timeline.data.sayings.filter((s) => { const c = opColor(s.name), v = [c & 255, c >> 8 & 255, c >> 16 & 255];
+        return Math.max(...v) - Math.min(...v) < 40; }).map((s) => s.name)""")
+    problems += expect('without a colour', pale, [])
+    b.evaluate('timeline.view.setRange(0, 50e6); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    run.shot(b, 'ops')
+    wide = b.evaluate("""(() => { const c = document.createElement('canvas').getContext('2d'), v = timeline.view, bad = [];
+        for (const bold of [false, true]) {
+            c.font = (bold ? 'bold ' : '') + '11px system-ui, sans-serif';
+            for (const s of timeline.data.sayings) for (let w = 10; w < 130; w += 7) {
+                const t = v.fitting(s.name, w, bold);
+                if (c.measureText(t).width > w + 1 || (t.length < 3 && w > 60)) bad.push([s.name, w, t]); } }
+        return bad.slice(0, 3); })()""")
+    problems += expect('too wide', wide, [])
+    return problems + expect('turned', b.evaluate('timeline.data.sayings.filter((s) => s.name.includes("\\u202e")).length'), 0)
+
+
 # What the page's thread may compute for a frame, ms. Its own time on the CPU is measured, so other load counts as far as
 # it shares caches and cores' clocks; a machine half as fast as the slowest of today bears it.
 FRAME_MS_MAX = 16
@@ -253,7 +285,6 @@ def timeline_fluid(run, b):
 
 def many(path, threads, waits, ops):
     """A dump of a given size, quickly."""
-    import json
     import random
     r = random.Random(5)
     lines, end = [], 0
@@ -333,7 +364,7 @@ def flamegraph_without_script(run, _):
         return b.complaints() + expect('letters are drawn', dark > 500, True)
 
 
-TESTS = [timeline_draws, timeline_sums, timeline_path, timeline_moves, timeline_hostile, timeline_fluid, timeline_without_script, flamegraph_zooms,
+TESTS = [timeline_draws, timeline_sums, timeline_path, timeline_moves, timeline_hostile, timeline_of_ops, timeline_fluid, timeline_without_script, flamegraph_zooms,
          flamegraph_searches, flamegraph_without_script]
 
 

@@ -387,6 +387,39 @@ def folded_states(run):
     return problems
 
 
+def folded_of_ops(run):
+    """
+    Without threads ops are the frames: what an op does itself, and what it waits for, each at its place. a (0 to 1000) calls b
+    (100 to 700), which is executed by b (100 to 650), waits 200 to 300 for a lock, and gives up waiting for c (300 to 400),
+    another client's (250 to 900) that goes on; d (300 to 500) runs in a container that c hosts.
+    """
+    path = os.path.join(run.folder, 'ops.ndjson')
+    strings = ['', 'a', 'b', 'c', 'd', 'cli', 'other', 'nested', 'cache;volume']
+    op, wait, ms = dict(e='op', k='call'), dict(e='wait', p=3), 10 ** 6
+    lines = [dict(schema_version=1, epoch_unix_nano=10 ** 18, dumped_unix_nano=10 ** 18 + 1000 * ms, dropped_events=0, event_count=9,
+                  strings=strings),
+             dict(op, id=1, c=1, cl=5, s=0, d=1000 * ms), dict(op, id=2, p=1, c=2, cl=5, s=100 * ms, d=700 * ms),
+             dict(op, k='call_exec', id=3, p=2, c=2, cl=5, s=100 * ms, d=650 * ms),
+             dict(op, id=4, c=3, cl=6, s=250 * ms, d=900 * ms), dict(op, id=5, c=4, cl=7, s=300 * ms, d=500 * ms),
+             dict(e='link', lk='nested_client', p=4, i=7, s=0, d=0), dict(wait, p=2, t=3, rs='call_exec', s=100 * ms, d=650 * ms),
+             dict(wait, rs='lock', i=8, s=200 * ms, d=300 * ms), dict(wait, rs='singleflight', t=4, s=300 * ms, d=400 * ms)]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(''.join(json.dumps(line) + '\n' for line in lines))
+
+    def export(view):
+        with open(run.export('folded', path, '--view', view), encoding='utf-8') as f:
+            return {line.rsplit(' ', 1)[0]: int(line.rsplit(' ', 1)[1]) / ms for line in f.read().splitlines()}
+
+    lock, gave_up, joined = 'cli;a;b;b (call_exec);[lock];cache\\x3bvolume', 'cli;a;b;b (call_exec);[singleflight];c', 'cli;a;b;[call_exec];b'
+    waits = {lock: 100, gave_up: 100, joined: 550}
+    wall = dict({'cli;a;[self]': 400, 'cli;a;b;[self]': 50, 'cli;a;b;b (call_exec);[self]': 350, 'other;c;[self]': 450,
+                 'other;c;d;[self]': 200}, **waits)
+    problems = expect('wall', export('wall'), wall)
+    problems += expect('offcpu', export('offcpu'), waits)
+    return problems + expect('offwake', export('offwake'), {
+        lock + ';--;[waker unknown]': 100, gave_up + ';--;[given up]': 100, joined + ';--;b (call_exec);b;a': 550})
+
+
 # ---- firefox ----
 
 def firefox_rules(run):
@@ -741,7 +774,7 @@ def refusals(run):
             (['export', '-f', 'folded', '--view', 'x', golden('app')], '--view x: there are offcpu'),
             (['export', '-f', 'folded', '--view', 'path', none], 'no critical path'),
             (['export', '-f', 'pprof', '--view', 'goroutines', golden('app')], 'no goroutine was recorded'),
-            (['flamegraph', '--view', 'wall', golden('engine')], "the recording has no threads' lives"),
+            (['flamegraph', '--view', 'wall', none], "the recording has neither threads' lives nor ops"),
             (['flamegraph', '--json', '-o', '-', golden('app')], 'standard output is the file'),
             (['timeline', golden('app'), golden('idle')], 'one recording at a time'),
             (['timeline', '-o', '/nosuch/x', golden('app')], '-o /nosuch/x: No such file or directory')):
@@ -791,7 +824,7 @@ def filters(run):
 
 GO = [pprof_sums, pprof_top, pprof_inlined]
 PROTOC = [perfetto_simulated, perfetto_merged, goroutines, critical_path, perfetto_others, perfetto_overlaps, filters]
-TESTS = PROTOC + GO + [folded_sums, folded_flamegraph_pl, folded_wakers, folded_waker_stacks, folded_states, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
+TESTS = PROTOC + GO + [folded_sums, folded_flamegraph_pl, folded_wakers, folded_waker_stacks, folded_states, folded_of_ops, firefox_rules, firefox_sums, firefox_stacks, firefox_script, firefox_reused,
                        otlp_rules, otlp_content, otlp_engine, svg_geometry, svg_names, svg_pruned, svg_idle, timeline_data, files,
                        refusals, terminal, full_disk]
 
