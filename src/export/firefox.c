@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "export/firefox-tables.h"
 #include "export/formats.h"
 #include "export/label.h"
@@ -268,7 +269,7 @@ static void wait_data_write(const struct profile *p, uint32_t wait)
 	json_kv_string(j, "type", "Wait");
 	json_kv_string(j, "reason", wait_reason_name(p->m->rows[w->row].reason));
 	json_kv_string_nz(j, "resource", strtab_str(s, w->ident_id));
-	if (w->target)
+	if (w->target && !analyze_wait_is_given_up(p->m, w))
 		json_kv_string(j, "target", label_op(p->m, w->target));
 	json_kv_string_nz(j, "waker", label_waker(p->m, wait));
 	json_kv_string_nz(j, "outcome", wait_outcome_name(w->outcome));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "export/formats.h"
 #include "export/label.h"
 #include "export/perfetto.h"
@@ -286,7 +287,8 @@ static int wait_annotate(struct trace *t, uint32_t wait)
 
 	if (perfetto_annotate(t, "reason", wait_reason_name(r->reason)) < 0 ||
 	    perfetto_annotate(t, "for", strtab_str(t->m->strings, w->ident_id)) < 0 ||
-	    perfetto_annotate(t, "until the end of", w->target ? label_op(t->m, w->target) : "") < 0 ||
+	    perfetto_annotate(t, analyze_wait_is_given_up(t->m, w) ? "given up before the end of" : "until the end of",
+			      w->target ? label_op(t->m, w->target) : "") < 0 ||
 	    perfetto_annotate(t, "waker", label_waker(t->m, wait)) < 0 ||
 	    perfetto_annotate(t, "outcome", wait_outcome_name(w->outcome)) < 0 ||
 	    perfetto_annotate_int(t, "blocked_ns", w->blocked_ns) < 0 ||

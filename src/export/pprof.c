@@ -4,12 +4,15 @@
  * sample for what is alike in name, process, stacks, reason and kind of wait,
  * innermost location first. A location is an address of a file with all
  * functions that are inlined there. Messages of locations and functions are
- * made when first met, and written when all samples are.
+ * made when first met, and written when all samples are. Of a dump without
+ * threads, as the engine writes it, the ops are the locations.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
+#include "export/flame.h"
 #include "export/formats.h"
 #include "export/label.h"
 #include "export/pairs.h"
@@ -30,8 +33,11 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
+enum { OP_DEPTH_MAX = 64 };
+
 struct row {
 	uint32_t comm_id, pid, ustack, kstack, kind_id;
+	uint32_t tower; /* without threads: number of ops and what they wait for, in place of stacks; 0: none */
 	uint8_t reason;
 	uint64_t count, blocked_ns, runnable_ns;
 };
@@ -52,6 +58,11 @@ struct profile {
 	struct row *rows;
 	size_t row_n, row_cap;
 	struct pairs functions, lines, chains, addresses, places, locations;
+	struct pairs towers;  /* (tower below, string) */
+	struct floor {
+		uint32_t below, word; /* string of strings */
+	} *floors; /* by number of the tower - 1 */
+	size_t floor_cap;
 	struct module_use *modules;
 	struct text sample, function_bytes, location_bytes;
 };
@@ -62,6 +73,8 @@ static void profile_done(struct profile *p)
 	for (size_t i = 0; i < sizeof(p->keys) / sizeof(p->keys[0]); i++)
 		pairs_done(&p->keys[i]);
 	pairs_done(&p->row_numbers);
+	pairs_done(&p->towers);
+	free(p->floors);
 	free(p->rows);
 	pairs_done(&p->functions);
 	pairs_done(&p->lines);
@@ -105,7 +118,7 @@ static int row_at(struct profile *p, const struct row *key, struct row **ret)
 	bool is_new;
 
 	if (pairs_intern(&p->keys[0], key->comm_id, key->pid, &who, NULL) < 0 ||
-	    pairs_intern(&p->keys[1], key->ustack, key->kstack, &stacks, NULL) < 0 ||
+	    pairs_intern(&p->keys[1], key->tower ?: key->ustack, key->tower ? UINT32_MAX : key->kstack, &stacks, NULL) < 0 ||
 	    pairs_intern(&p->keys[2], key->reason, key->kind_id, &why, NULL) < 0 ||
 	    pairs_intern(&p->keys[3], who, stacks, &number, NULL) < 0 ||
 	    VEC_RESERVE(p->rows, p->row_cap, p->row_n + 1) < 0 ||
@@ -117,9 +130,49 @@ static int row_at(struct profile *p, const struct row *key, struct row **ret)
 	return 0;
 }
 
+static int floor_add(struct profile *p, const char *word, uint32_t *tower)
+{
+	uint32_t id, number;
+	bool is_new;
+
+	if (strtab_intern(p->strings, word, &id) < 0 ||
+	    VEC_RESERVE(p->floors, p->floor_cap, (size_t)p->towers.n + 1) < 0 ||
+	    pairs_intern(&p->towers, *tower, id, &number, &is_new) < 0)
+		return -ENOMEM;
+	if (is_new)
+		p->floors[number - 1] = (struct floor){ *tower, id };
+	*tower = number;
+	return 0;
+}
+
+/* The ops around a wait, its reason, what it was for. */
+static int tower_of(struct profile *p, const struct analyze_op_parts *parts, const struct model_wait *w, uint32_t *ret)
+{
+	const char *name = strtab_str(p->m->strings, analyze_awaited_name(p->m, w));
+	uint32_t chain[OP_DEPTH_MAX], tower = 0;
+	_cleanup_(text_done) struct text reason = { 0 };
+	size_t n = 0;
+
+	for (uint32_t op = w->op; op && n < OP_DEPTH_MAX; op = parts->parents[op])
+		chain[n++] = op;
+	while (n--)
+		if (floor_add(p, label_op(p->m, chain[n]), &tower) < 0)
+			return -ENOMEM;
+	text_appendf(&reason, "[%s]", label_wait(p->m, (uint32_t)(w - p->m->waits)));
+	if (text_error(&reason) < 0 || floor_add(p, text_str(&reason), &tower) < 0 ||
+	    (*name && floor_add(p, name, &tower) < 0))
+		return -ENOMEM;
+	*ret = tower;
+	return 0;
+}
+
 static int rows_make(struct profile *p)
 {
+	_cleanup_(analyze_op_parts_done) struct analyze_op_parts parts = { 0 };
 	const struct model *m = p->m;
+
+	if (flame_is_of_ops(m) && analyze_op_parts(m, &parts) < 0)
+		return -ENOMEM;
 
 	for (size_t i = 1; i < m->wait_n; i++) {
 		const struct model_wait *w = &m->waits[i];
@@ -131,6 +184,8 @@ static int rows_make(struct profile *p)
 		if ((p->job->waits && !p->job->waits[i]) || r->parked != (p->job->view == EXPORT_GOROUTINES))
 			continue;
 		key.pid = w->thread ? m->threads[w->thread].pid : m->ops[w->op].pid;
+		if (parts.parents && tower_of(p, &parts, w, &key.tower) < 0)
+			return -ENOMEM;
 		if (row_at(p, &key, &row) < 0)
 			return -ENOMEM;
 		row->count++;
@@ -288,7 +343,12 @@ static int row_write(struct profile *p, const struct row *r)
 
 	if (stack_append(p, r->kstack) < 0 || stack_append(p, r->ustack) < 0)
 		return -ENOMEM;
-	if (!r->kstack && !r->ustack) {
+	for (uint32_t tower = r->tower; tower; tower = p->floors[tower - 1].below) {
+		if (word_location(p, strtab_str(p->strings, p->floors[tower - 1].word), &location) < 0)
+			return -ENOMEM;
+		proto_varint(t, location);
+	}
+	if (!r->kstack && !r->ustack && !r->tower) {
 		if (word_location(p, "[no stack]", &location) < 0)
 			return -ENOMEM;
 		proto_varint(t, location);

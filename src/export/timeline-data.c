@@ -110,6 +110,16 @@ static int stack_at(struct data *d, uint32_t ustack, uint32_t kstack, uint32_t *
 
 /* ---- waits ---- */
 
+/* Who ended it; without one what did. */
+static const char *ended_by(const struct model *m, uint32_t wait)
+{
+	const char *waker = label_waker(m, wait);
+
+	if (*waker || !m->waits[wait].target)
+		return waker;
+	return analyze_wait_is_given_up(m, &m->waits[wait]) ? "nobody: given up" : "that end";
+}
+
 static int manner_put(struct data *d, uint32_t wait, bool idle, uint32_t stack)
 {
 	const struct model_wait *w = &d->m->waits[wait];
@@ -120,7 +130,7 @@ static int manner_put(struct data *d, uint32_t wait, bool idle, uint32_t stack)
 	put(t, (idle ? 1 : 0) | (unsigned)w->clipped << 1);
 	put(t, stack);
 	if (put_text(d, t, label_wait(d->m, wait)) < 0 || put_text(d, t, strtab_str(d->m->strings, w->ident_id)) < 0 ||
-	    put_text(d, t, label_waker(d->m, wait)) < 0 || put_text(d, t, wait_outcome_name(w->outcome)) < 0 ||
+	    put_text(d, t, ended_by(d->m, wait)) < 0 || put_text(d, t, wait_outcome_name(w->outcome)) < 0 ||
 	    put_text(d, t, w->target ? label_op(d->m, w->target) : "") < 0)
 		return -ENOMEM;
 	return 0;
@@ -135,7 +145,7 @@ static int manner_at(struct data *d, uint32_t wait, uint32_t *ret)
 	uint32_t stack, waker, target, key;
 
 	if (stack_at(d, r->ustack, r->kstack, &stack) < 0 ||
-	    strtab_intern(d->texts, label_waker(d->m, wait), &waker) < 0 ||
+	    strtab_intern(d->texts, ended_by(d->m, wait), &waker) < 0 ||
 	    strtab_intern(d->texts, w->target ? label_op(d->m, w->target) : "", &target) < 0 ||
 	    pairs_intern(&d->keys[0], (uint32_t)r->reason << 8 | (uint32_t)idle << 6 | (uint32_t)w->clipped << 4 | w->outcome,
 			 r->kind_id, &key, NULL) < 0 ||

@@ -430,8 +430,12 @@ class View {
 			const y = (this.actorY(this.data.actors[s.actor]) + STRIP / 2 - 5) * r;
 
 			cores.push(band(a, y, b, y + 3 * r));
-			if (s.jumped && i && path[i - 1].actor >= 0 && path[i - 1].actor !== s.actor) {
-				const from = (this.actorY(this.data.actors[path[i - 1].actor]) + STRIP / 2 - 5) * r;
+			// Between strips only where it stays for a while: else all that is seen would be lines across.
+			const before = i ? path[i - 1] : null;
+
+			if (s.jumped && before && before.actor >= 0 && before.actor !== s.actor &&
+			    (b - a > 6 * r || this.x(before.end) - this.x(before.start) > 6)) {
+				const from = (this.actorY(this.data.actors[before.actor]) + STRIP / 2 - 5) * r;
 
 				cores.push(band(a - 1, Math.min(from, y), a + 1, Math.max(from, y) + 3 * r));
 			}

@@ -50,7 +50,7 @@
 
 	function mannerRows(m) {
 		return [['reason', m.reason + (m.idle ? ', idle by design' : '')], ['for', m.resource],
-			['until the end of', m.target], ['ended by', m.waker || 'not known'], ['outcome', m.outcome],
+			['for the end of', m.target], ['ended by', m.waker || 'not known'], ['outcome', m.outcome],
 			['cut', clippedTexts[m.clipped]]];
 	}
 

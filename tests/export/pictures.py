@@ -272,7 +272,9 @@ def timeline_fluid(run, b):
     problems = b.complaints()
     count = b.evaluate('timeline.data.actors.reduce((n, a) => n + a.waitN + a.itemN, 0)')
     problems += expect('intervals', count >= 150000, True)
-    run.shot(b, 'many')
+    rows = [row[240:] for row in pixels(run.shot(b, 'many'))[160:700]]
+    yellow = sum(p == (255, 240, 0) for row in rows for p in row) / sum(map(len, rows))
+    problems += expect('the path covers less than a twentieth', (0 < yellow < 0.05, yellow), (True, yellow))
     times = frame_times(b)
     if max(times.values()) > FRAME_MS_MAX:
         times = {k: min(v, times[k]) for k, v in frame_times(b).items()}

@@ -416,6 +416,11 @@ def folded_of_ops(run):
                  'other;c;d;[self]': 200}, **waits)
     problems = expect('wall', export('wall'), wall)
     problems += expect('offcpu', export('offcpu'), waits)
+    raw = pprof_check.raw(run.export('pprof', path))
+    got = {tuple(re.match(r' *(.*?) :0', raw['locations'][i][0]).group(1) for i in s[1]): s[0] for s in raw['samples']}
+    problems += expect('pprof', got, {
+        ('cache;volume', '[lock]', 'b', 'b', 'a'): [1, 100 * ms, 0], ('c', '[singleflight]', 'b', 'b', 'a'): [1, 100 * ms, 0],
+        ('b', '[call_exec]', 'b', 'a'): [1, 550 * ms, 0]})
     return problems + expect('offwake', export('offwake'), {
         lock + ';--;[waker unknown]': 100, gave_up + ';--;[given up]': 100, joined + ';--;b (call_exec);b;a': 550})
 
