@@ -71,14 +71,16 @@ int reader_op_add(struct reader *r, const struct model_op *op, uint64_t parent_i
 	return ids_add(&r->op_ids, op->id, index);
 }
 
-/* The more there is to say the shorter: the first bad line is the one to look at. */
+/* The more there is to say the shorter: the first bad line is the one to look at, behind what the header complained of. */
 void reader_bad_line(struct reader *r, size_t number, const char *why)
 {
-	r->problem.bad_n++;
-	if (r->problem.line)
+	size_t at = strlen(r->problem.message);
+
+	if (r->problem.bad_n++)
 		return;
-	r->problem.line = number;
-	reader_complain(r, "line %zu: %s", number, why);
+	if (!r->problem.line)
+		r->problem.line = number;
+	snprintf(r->problem.message + at, sizeof(r->problem.message) - at, "%sline %zu: %s", at ? "; " : "", number, why);
 }
 
 static bool line_is_blank(const struct line *l)

@@ -403,8 +403,9 @@ int scene_make(const struct export_job *job, bool all_waits, struct scene *ret)
 
 	b.thread_of_op = calloc(b.m->op_n, sizeof(*b.thread_of_op));
 	b.s.actor_of_op = calloc(b.m->op_n, sizeof(*b.s.actor_of_op));
-	if (!b.thread_of_op || !b.s.actor_of_op || lives_make(b.m, &b.lives) < 0 || threads_add(&b) < 0 || ops_add(&b) < 0 ||
-	    waits_add(&b) < 0 || actors_order(&b, &moved) < 0)
+	/* Nobody may have an item: places in none are asked for nevertheless. */
+	if (!b.thread_of_op || !b.s.actor_of_op || VEC_RESERVE(b.s.items, b.item_cap, 1) < 0 ||
+	    lives_make(b.m, &b.lives) < 0 || threads_add(&b) < 0 || ops_add(&b) < 0 || waits_add(&b) < 0 || actors_order(&b, &moved) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < b.m->thread_n; i++)
 		if (b.s.actor_of_thread[i])

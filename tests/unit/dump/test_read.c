@@ -700,7 +700,8 @@ Test(read, times_that_no_recording_has)
 		&problem), *again;
 	char *text;
 
-	cr_expect(strcmp(problem.message, "epoch_unix_nano is no time (2 bad lines)") == 0, "%s", problem.message);
+	cr_expect(strcmp(problem.message, "epoch_unix_nano is no time; line 2: a time is beyond any recording's (2 bad lines)") == 0,
+		  "%s", problem.message);
 	cr_assert(m->op_n == 2 && m->wait_n == 2 && !m->epoch_unix_ns && problem.bad_n == 2);
 	cr_expect(m->end_ns == INT64_C(1) << 55 && m->ops[1].start_ns == 5 && m->ops[1].end_ns == m->end_ns);
 	cr_expect(m->waits[1].start_ns == 7 && m->waits[1].end_ns == 9 && !m->waits[1].has_timeout);
