@@ -96,17 +96,24 @@ bool report_missing_print(const struct page *p)
 	return true;
 }
 
+static void damage_text(const struct page *p, const void *arg)
+{
+	(void)arg;
+	fputs("DAMAGED FILE ", p->f);
+	report_path_print(p->f, p->r->path, 40);
+	if (p->r->partial)
+		fputs(": the disk was full while it was written\n", p->f);
+	else
+		fprintf(p->f, ", %s; the rest was used\n", p->r->problem.message);
+}
+
 void report_damage_print(const struct page *p)
 {
 	if (!report_is_damaged(p->r))
 		return;
-	fprintf(p->f, "%s  DAMAGED FILE ", p->bad);
-	report_path_print(p->f, p->r->path, 40);
-	if (p->r->partial)
-		fputs(": the disk was full while it was written", p->f);
-	else
-		fprintf(p->f, ", %s; the rest was used", p->r->problem.message);
-	fprintf(p->f, "%s\n", p->plain);
+	fprintf(p->f, "%s  ", p->bad);
+	page_wrapped(p, 2, damage_text, NULL);
+	fputs(p->plain, p->f);
 }
 
 void report_damage_json(const struct report *r, struct json *j)

@@ -151,7 +151,8 @@ static int op_climb(struct growing *g, uint32_t op, uint32_t parent, enum flame_
 
 	if (!parent || strcmp(name, label_op(g->m, parent)) != 0 || strcmp(name, word) == 0)
 		return name_climb(g, kind, name, node);
-	if (asprintf(&both, "%s (%s)", name, word) < 0)
+	both = text_format("%s (%s)", name, word);
+	if (!both)
 		return -ENOMEM;
 	err = name_climb(g, kind, both, node);
 	free(both);
@@ -187,10 +188,10 @@ static int awaited_climb(struct growing *g, const struct model_wait *w, uint32_t
 {
 	const char *reason = label_wait(g->m, (uint32_t)(w - g->m->waits));
 	const char *name = strtab_str(g->m->strings, analyze_awaited_name(g->m, w));
-	char *word;
+	char *word = text_format("[%s]", reason);
 	int err;
 
-	if (asprintf(&word, "[%s]", reason) < 0)
+	if (!word)
 		return -ENOMEM;
 	err = name_climb(g, FLAME_WORD, word, node);
 	free(word);
