@@ -14,7 +14,8 @@
 #include "util/map.h"
 #include "util/vec.h"
 
-enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10, TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33, THING_COLUMNS = 15 };
+enum { STATE_COLUMNS = 9, SUBJECT_COLUMNS = 22, OP_COLUMNS = 34, OP_DRAG_COLUMNS = 26, NUMBERS_COLUMNS = 19, DRAG_COLUMNS = 10,
+       TIMELINE_DEFAULT = 40, TIMELINE_COLUMNS = 33, THING_COLUMNS = 15 };
 
 int report_stretches_make(struct report *r)
 {
@@ -252,18 +253,24 @@ static bool has_drags(const struct report *r)
 	return r->o->sections || r->o->everything;
 }
 
+/* Where ops are all there is, few of them differ in their beginnings; what they waited for needs some room, too. */
+static unsigned subject_columns(const struct report *r)
+{
+	return r->m->thread_n > 1 ? SUBJECT_COLUMNS : has_drags(r) ? OP_DRAG_COLUMNS : OP_COLUMNS;
+}
+
 static void piece_print(const struct page *p, const struct piece *x, uint64_t whole_ns)
 {
-	unsigned used;
+	unsigned used, columns = subject_columns(p->r);
 
 	fprintf(p->f, "%10s", page_time(x->ns).text);
 	page_percent(p->f, x->ns, whole_ns);
 	if (has_drags(p->r))
 		fprintf(p->f, " %9s", x->drag_ns < 0 ? "?" : page_time((uint64_t)x->drag_ns).text);
 	fprintf(p->f, "  %-*s ", STATE_COLUMNS, state_word(p->r, x->state, x->where, x->class));
-	used = report_subject_print(p, x->class, SUBJECT_COLUMNS);
-	longest_print(p, x, used < SUBJECT_COLUMNS + 2 ? SUBJECT_COLUMNS + 2 - used : 2,
-		      p->columns - NUMBERS_COLUMNS - (has_drags(p->r) ? DRAG_COLUMNS : 0) - STATE_COLUMNS - SUBJECT_COLUMNS - 4);
+	used = report_subject_print(p, x->class, columns);
+	longest_print(p, x, used < columns + 2 ? columns + 2 - used : 2,
+		      p->columns - NUMBERS_COLUMNS - (has_drags(p->r) ? DRAG_COLUMNS : 0) - STATE_COLUMNS - columns - 4);
 	fputc('\n', p->f);
 }
 
