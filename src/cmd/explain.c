@@ -181,8 +181,7 @@ static void path_print(const struct page *p, const struct explain *x)
 	fprintf(p->f, "  on the critical path: %s with what is below it (%.1f%% of it)", page_time(x->path_ns).text,
 		100.0 * (double)x->path_ns / (double)makespan_ns);
 	if (x->slack_ns > 0)
-		fprintf(p->f, ";%scould end %s later and delay nothing", x->path_ns ? "\n  " : " ",
-			page_time((uint64_t)x->slack_ns).text);
+		fprintf(p->f, "\n  could end %s later and delay nothing", page_time((uint64_t)x->slack_ns).text);
 	fputc('\n', p->f);
 }
 

@@ -54,6 +54,24 @@ static int64_t saved_of(const struct whatif *x)
 	return o->wcprof_ns < 0 ? 0 : x->r.wcprof_ns - o->wcprof_ns;
 }
 
+/* A call and its execution are of one class: which of them a name without its kind was taken for. */
+static void taken_print(const struct page *p, const struct replay_change *change)
+{
+	const struct replay *r = p->r->replay;
+	bool has_class = change->what < REPLAY_CPUS && change->class < replay_class_n(r);
+	const struct replay_class *c = has_class ? replay_class(r, change->class) : NULL;
+	size_t others = 0;
+
+	for (size_t i = 0; c && c->kind == REPLAY_CLASS_OP && i < replay_class_n(r); i++)
+		others += i != change->class && replay_class(r, i)->kind == REPLAY_CLASS_OP &&
+			  replay_class(r, i)->name_id == c->name_id;
+	if (!others)
+		return;
+	fputs("  taken for  ", p->f);
+	report_subject_print(p, change->class, 60);
+	fprintf(p->f, ", one of %zu kinds of that name\n", others + 1);
+}
+
 static void text_print(const struct whatif *x, FILE *f)
 {
 	const struct replay_facts *facts = &x->r.replay_facts;
@@ -76,6 +94,8 @@ static void text_print(const struct whatif *x, FILE *f)
 	else
 		fprintf(f, ", range %s, grade %c\n", report_range(o->low_ns, o->high_ns).text, o->grade);
 	report_damage_print(&p);
+	for (size_t i = 0; i < x->scenario.n; i++)
+		taken_print(&p, &x->scenario.changes[i]);
 	for (unsigned bit = 0; bit < 32; bit++) {
 		if (o->why >> bit & 1)
 			fprintf(f, "  %s\n", replay_why_text((enum replay_grade_why)(1u << bit)));

@@ -118,14 +118,14 @@ static void class_text(const struct replay *r, const struct replay_class *c, cha
 		snprintf(text, size, "%s", strtab_str(strings, c->name_id));
 }
 
-/* How well a name fits a class: 3 exactly, 2 the class of an op without its kind, 1 part of it, 0 not at all. */
+/* How well a name fits a class: 2 exactly, of an op also without its kind; 1 part of it, 0 not at all. */
 static int fit(const struct replay *r, const struct replay_class *c, const char *name)
 {
 	char text[512];
 
 	class_text(r, c, text, sizeof(text));
 	if (strcmp(text, name) == 0)
-		return 3;
+		return 2;
 	if (c->kind == REPLAY_CLASS_OP && strcmp(strtab_str(r->m->strings, c->name_id), name) == 0)
 		return 2;
 	return strstr(text, name) ? 1 : 0;

@@ -162,6 +162,18 @@ Test(ops, slacks_of_many_within_each_other, .timeout = 15)
 	replay_free(r);
 }
 
+/* A name that several have is that of the op rather than of what was waited for, and of ops of the one with most time. */
+Test(ops, names_that_several_have)
+{
+	uint32_t call = op(OP_CALL, "build", 0, 0, 100), x = op(OP_CALL_EXEC, "build", call, 10, 90);
+
+	wait_for(1, call, x, NULL, 10, 90);
+	wait_for(2, x, 0, "build", 20, 30);
+	cr_expect(ask("build * 0") == 20, "the execution, 70 with 10 for the lock; not the call, 20, nor the lock alone");
+	cr_expect(ask("call:build * 0") == 80);
+	cr_expect(ask("resource:build * 0") == 90);
+}
+
 /* What has most of the path then is told to who asks; E1's answer can be had first, and is not worked out again. */
 Test(ops, questions_in_turn)
 {
