@@ -30,6 +30,7 @@ class Case:
 
     def __init__(self, number, name, program, knobs, args=(), target=5.0, prefix=(), turned_prefix=None):
         self.number, self.name, self.program, self.knobs = number, name, program, knobs
+        self.grade_excuses = False      # what is graded below A may be wrong
         self.args, self.target, self.prefix = list(args), target, list(prefix)
         self.turned_prefix = self.prefix if turned_prefix is None else list(turned_prefix)
 
@@ -42,6 +43,20 @@ class Case:
     def command(self, programs, args, turned):
         return (self.turned_prefix if turned else self.prefix) + \
             [os.path.join(programs, 'truth-' + self.program)] + self.args + args
+
+
+class RandomCase(Case):
+    """A program that follows from a seed, and a knob for each of its parts: right, or a grade below A."""
+
+    def __init__(self, seed):
+        super().__init__(seed, 'random %d' % seed, 'random', [], args=['seed=%d' % seed])
+        self.grade_excuses = True
+
+    def begin(self, programs, work):
+        text = subprocess.run(self.command(programs, ['show=1'], False), stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
+        parts = {step[0] for line in text.splitlines() if line.startswith('thread ') for step in line.split(':')[1].split()}
+        self.knobs = [Knob('part_%s / 2' % x, 'fn:part_%s * 0.5' % x, ['half_%s=1' % x]) for x in sorted(parts)]
 
 
 class DeviceCase(Case):
