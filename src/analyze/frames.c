@@ -137,9 +137,12 @@ static uint64_t frame_key(const struct frames *f, const struct model_frame *fram
 		return 0;
 	if (f->o->view == ANALYZE_FRAMES_LIBRARY)
 		return KEY(1u << 29, f->m->modules[frame->module].path_id);
-	/* Bits that no index reaches tell names, files and plain addresses apart. */
+	/*
+	 * Bits that no index reaches tell names, files and plain addresses apart. A name is one function in one file
+	 * only: every program has a main().
+	 */
 	if (frame->name_id)
-		return KEY(1u << 31 | (kernel ? 1u << 30 : 0), frame->name_id);
+		return KEY(1u << 31 | (kernel ? 1u << 30 : 0) | f->m->modules[frame->module].path_id, frame->name_id);
 	return (frame->address ^ (uint64_t)f->m->modules[frame->module].path_id << 40) | UINT64_C(3) << 61;
 }
 

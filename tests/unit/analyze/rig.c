@@ -71,7 +71,8 @@ static void stacks_make(struct rig *r)
 
 			snprintf(name, sizeof(name), "f%u", which);
 			frames[k].name_id = rig_string(r->m, name);
-			frames[k].module = which < 3 ? 2 : 1;
+			/* The program and the library both have an f5. */
+			frames[k].module = which < 3 || (which == 5 && k % 2) ? 2 : 1;
 			frames[k].address = which;
 		}
 		cr_assert(model_stack_add(r->m, STACK_USER, &r->stacks[i]) == 0);

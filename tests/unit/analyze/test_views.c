@@ -345,8 +345,9 @@ static bool is_library(const struct model *m, const struct model_frame *f)
 	return strcmp(strtab_str(m->strings, m->modules[f->module].path_id), "/lib/libc.so.6") == 0;
 }
 
-/* By the words of analyze.h: is frame i of the stack credited? */
-static bool credited(const struct rig *r, enum analyze_frames_view view, const struct model_stack *s, uint32_t name_id)
+/* By the words of analyze.h: is this function, by its name and its file, of the stack credited? */
+static bool credited(const struct rig *r, enum analyze_frames_view view, const struct model_stack *s,
+		     const struct model_frame *of)
 {
 	uint32_t first_own = UINT32_MAX, outermost = UINT32_MAX, f1 = rig_string(r->m, "f1");
 
@@ -356,7 +357,7 @@ static bool credited(const struct rig *r, enum analyze_frames_view view, const s
 			outermost = i;
 	}
 	for (uint32_t i = 0; i < s->frame_n; i++) {
-		if (s->frames[i].name_id != name_id)
+		if (s->frames[i].name_id != of->name_id || is_library(r->m, &s->frames[i]) != is_library(r->m, of))
 			continue;
 		if ((view == ANALYZE_FRAMES_SELF && i == 0) || view == ANALYZE_FRAMES_INCLUSIVE ||
 		    (view == ANALYZE_FRAMES_OWN_SELF && i == 0 && first_own == 0) ||
@@ -376,11 +377,11 @@ static void frame_check(const struct rig *r, enum analyze_frames_view view, cons
 		const struct model_wait *w = &r->m->waits[i];
 
 		if (w->row != r->cpu_row &&
-		    credited(r, view, &r->m->stacks[r->m->rows[w->row].ustack], f->frame.name_id))
+		    credited(r, view, &r->m->stacks[r->m->rows[w->row].ustack], &f->frame))
 			blocked_ns += (uint64_t)w->blocked_ns;
 	}
 	for (size_t i = 1; i < r->m->sample_n; i++) {
-		if (credited(r, view, &r->m->stacks[r->m->samples[i].ustack], f->frame.name_id))
+		if (credited(r, view, &r->m->stacks[r->m->samples[i].ustack], &f->frame))
 			samples += r->m->samples[i].count;
 	}
 	cr_assert(f->blocked_ns == blocked_ns && f->cpu_n == samples,
