@@ -128,8 +128,11 @@ static struct kernel_facts kernel_facts(const struct model *m, uint32_t stack)
 			f.disk |= has_prefix(name, "io_schedule");
 			continue;
 		}
-		if (in_scheduler)
+		if (in_scheduler) {
 			f.lock = is_any_prefix(name, lock_names);
+			/* Compilers inline wait_for_vfork_done(); of clone() it is the only wait of its own. */
+			f.vfork = has_prefix(name, "kernel_clone") || has_prefix(name, "_do_fork");
+		}
 		in_scheduler = false;
 		f.frozen |= is_any_prefix(name, freezer_names);
 		f.fault |= is_any_prefix(name, fault_names);
