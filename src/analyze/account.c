@@ -25,6 +25,7 @@ void account_add(struct account *to, const struct account *a)
 	to->total_ns += a->total_ns;
 	to->child_ns += a->child_ns;
 	to->outside_ns += a->outside_ns;
+	to->unmeasured_ns += a->unmeasured_ns;
 	for (unsigned i = 0; i < WHERE_MAX; i++) {
 		to->ns[i] += a->ns[i];
 		to->count[i] += a->count[i];
@@ -76,6 +77,7 @@ void account_thread(const struct model *m, const struct lanes *l, const struct w
 	account_between(m, l, x, thread, t->begin_ns, t->end_ns, &a);
 	if (!t->has_totals) {
 		/* What it did outside its waits nobody measured. */
+		a.unmeasured_ns = a.ns[WHERE_RUNNING];
 		a.ns[WHERE_UNKNOWN] += a.ns[WHERE_RUNNING];
 		a.ns[WHERE_RUNNING] = 0;
 		*ret = a;
@@ -96,14 +98,16 @@ static uint64_t children_ns(const struct optree *t, uint32_t op)
 	const struct model *m = t->m;
 	const struct model_op *o = &m->ops[op];
 	size_t wait_at = t->wait_first[op], wait_end = t->wait_first[op + 1];
+	struct optree_below next = optree_below_first(t, op);
 	int64_t at = o->start_ns;
 	uint64_t ns = 0;
+	uint32_t below;
 
-	for (size_t i = t->child_first[op]; i < t->child_first[op + 1]; i++) {
-		const struct model_op *c = &m->ops[t->children[i]];
+	while ((below = optree_below_next(t, op, &next))) {
+		const struct model_op *c = &m->ops[below];
 		int64_t end = c->end_ns < o->end_ns ? c->end_ns : o->end_ns;
 
-		if (!optree_same_lane(m, op, t->children[i]) || end <= at)
+		if (end <= at)
 			continue;
 		at = c->start_ns > at ? c->start_ns : at;
 		for (size_t k = wait_at; k < wait_end && at < end; k++) {
@@ -143,5 +147,6 @@ void account_op(const struct optree *t, const struct where *x, uint32_t op, stru
 	rest_ns = a.total_ns > sum_of(&a) ? a.total_ns - sum_of(&a) : 0;
 	a.self_ns = rest_ns;
 	a.ns[o->tid ? WHERE_RUNNING : WHERE_UNKNOWN] += rest_ns;
+	a.unmeasured_ns = o->tid ? 0 : rest_ns;
 	*ret = a;
 }

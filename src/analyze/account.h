@@ -11,6 +11,7 @@ struct account {
 	uint64_t count[WHERE_MAX]; /* waits */
 	uint64_t self_ns;	   /* of an op: of ns[], what is in no wait and no child */
 	uint64_t child_ns;	   /* of an op: in its children, as far as it didn't wait then */
+	uint64_t unmeasured_ns;	   /* of ns[WHERE_UNKNOWN]: in no wait, of who has no account of its time on the CPU */
 	uint64_t outside_ns;	   /* of waits: outside the op, or twice at one time */
 };
 

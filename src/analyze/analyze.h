@@ -216,10 +216,11 @@ struct analyze_class {
 	uint64_t total_ns; /* sum of their durations */
 	/*
 	 * Their own time: without their children's, of those on their thread. Of a process (exec, exec_phase) that of
-	 * its threads while it lasts, which may be more than total_ns. WHERE_UNKNOWN of ops without a thread is what
-	 * nobody measured: self time.
+	 * its threads while it lasts, which may be more than total_ns. Part of WHERE_UNKNOWN is unmeasured: of ops without
+	 * a thread what is no wait, their self time.
 	 */
 	uint64_t ns[WHERE_MAX];
+	uint64_t unmeasured_ns;
 	uint64_t child_ns;
 	uint64_t outside_ns; /* of waits: outside their op, or two at one time */
 	uint64_t p50_ns, p95_ns, p99_ns, max_ns; /* durations, by nearest rank */
@@ -229,6 +230,19 @@ struct analyze_class {
 	uint64_t duplicate_n, duplicate_ns;
 	bool of_threads;
 };
+/* On the CPU; of ops without a thread whatever is no wait. It, what is blocked, runnable and child_ns sum to total_ns. */
+static inline uint64_t analyze_class_self_ns(const struct analyze_class *c)
+{
+	return c->ns[WHERE_RUNNING] + c->unmeasured_ns;
+}
+static inline uint64_t analyze_class_blocked_ns(const struct analyze_class *c)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = WHERE_RUNNABLE + 1; i < WHERE_MAX; i++)
+		ns += c->ns[i];
+	return ns - c->unmeasured_ns;
+}
 /* Most total time first, malloc'd. 0, -ENOMEM. */
 int analyze_classes(const struct model *m, const struct analyze_filter *f, struct analyze_class **ret, size_t *ret_n);
 

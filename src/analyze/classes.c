@@ -79,6 +79,7 @@ static void thread_add(struct classes *c, uint32_t thread)
 		account_thread(m, &c->lanes, &c->where, thread, &a);
 		for (unsigned i = 0; i < WHERE_MAX; i++)
 			k->ns[i] += a.ns[i];
+		k->unmeasured_ns += a.unmeasured_ns;
 	}
 	for (size_t i = c->tree.child_first[p->op]; i < c->tree.child_first[p->op + 1]; i++) {
 		uint32_t phase = c->tree.children[i];
@@ -91,25 +92,49 @@ static void thread_add(struct classes *c, uint32_t thread)
 	}
 }
 
-/* A thread's own account knows of intervals that are in no wait: what its op calls running there is not known. */
+static void running_move(struct account *a, enum analyze_where to, uint64_t ns)
+{
+	ns = ns < a->ns[WHERE_RUNNING] ? ns : a->ns[WHERE_RUNNING];
+	a->ns[WHERE_RUNNING] -= ns;
+	a->ns[to] += ns;
+}
+
+/* What is left of it when as much as there is of the other was paid from that. */
+static uint64_t take(uint64_t ns, uint64_t *from_ns)
+{
+	uint64_t paid_ns = ns < *from_ns ? ns : *from_ns;
+
+	*from_ns -= paid_ns;
+	return ns - paid_ns;
+}
+
+/*
+ * A thread's own account knows of intervals that are in no wait: what its op calls running there is not. Nor is what the
+ * goroutines that it ran waited for while they were on it: those waits are of their ops.
+ */
 static void thread_op_correct(const struct classes *c, uint32_t thread, struct account *a)
 {
 	const struct model_thread *t = &c->m->threads[thread];
-	uint64_t off_ns = t->blocked_ns + t->runnable_ns + t->lost_ns, waits_ns = 0, excess_ns;
+	uint64_t blocked_ns = 0, runnable_ns = 0, life_ns = (uint64_t)(t->end_ns - t->begin_ns);
+	uint64_t outside_ns = life_ns > a->total_ns ? life_ns - a->total_ns : 0;
 
 	if (!t->has_totals)
 		return;
 	for (size_t i = c->lanes.first[thread]; i < c->lanes.first[thread + 1]; i++) {
 		const struct model_wait *w = &c->m->waits[c->lanes.waits[i]];
 
-		/* The waits of goroutines that it ran are of their ops. */
+		blocked_ns += (uint64_t)w->blocked_ns;
+		runnable_ns += (uint64_t)w->runnable_ns;
 		if (w->thread == thread)
-			waits_ns += (uint64_t)(w->blocked_ns + w->runnable_ns);
+			continue;
+		running_move(a, where_of(&c->where, w), (uint64_t)w->blocked_ns);
+		running_move(a, WHERE_RUNNABLE, (uint64_t)w->runnable_ns);
 	}
-	excess_ns = off_ns > waits_ns ? off_ns - waits_ns : 0;
-	excess_ns = excess_ns < a->ns[WHERE_RUNNING] ? excess_ns : a->ns[WHERE_RUNNING];
-	a->ns[WHERE_RUNNING] -= excess_ns;
-	a->ns[WHERE_UNKNOWN] += excess_ns;
+	/* Its exit is behind the op's end, if somebody waited for it: what is in no wait was there first. */
+	runnable_ns = take(take(t->runnable_ns, &runnable_ns), &outside_ns);
+	blocked_ns = take(take(t->blocked_ns + t->lost_ns, &blocked_ns), &outside_ns);
+	running_move(a, WHERE_RUNNABLE, runnable_ns);
+	running_move(a, WHERE_UNKNOWN, blocked_ns);
 }
 
 static bool is_execution(const struct model_op *o)
@@ -158,6 +183,7 @@ static int ops_sum(struct classes *c, const uint32_t *thread_of_op)
 			thread_op_correct(c, thread_of_op[i], &a);
 		for (unsigned s = 0; s < WHERE_MAX; s++)
 			k->ns[s] += a.ns[s];
+		k->unmeasured_ns += a.unmeasured_ns;
 		k->child_ns += a.child_ns;
 		k->outside_ns += a.outside_ns;
 	}

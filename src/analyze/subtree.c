@@ -12,7 +12,7 @@ struct walk {
 	struct optree tree;
 	struct lanes lanes;
 	struct where where;
-	bool *on_lane; /* by op: it, or done by its thread below it; of a process all of it but other processes */
+	bool *on_lane; /* by op: it, or done by its thread below it or in its stead; of a process all of it but other processes */
 	struct analyze_subtree x;
 };
 
@@ -49,19 +49,37 @@ static int ops_list(struct walk *w, uint32_t root)
 }
 
 /* Parents come before their children in the list. */
-static void lane_mark(struct walk *w, uint32_t root)
+static void process_mark(struct walk *w, uint32_t root)
 {
-	const struct model *m = w->m;
-
 	w->on_lane[root] = true;
 	for (size_t i = 1; i < w->x.op_n; i++) {
-		uint32_t op = w->x.ops[i].op, parent = w->tree.parents[op];
+		uint32_t op = w->x.ops[i].op;
 
-		if (!w->on_lane[parent])
-			continue;
-		w->on_lane[op] = optree_is_process(m, root) ? m->ops[op].pid == m->ops[root].pid :
-			       m->ops[root].tid ? optree_same_lane(m, parent, op) : false;
+		w->on_lane[op] = w->on_lane[w->tree.parents[op]] && w->m->ops[op].pid == w->m->ops[root].pid;
 	}
+}
+
+static int lane_mark(struct walk *w, uint32_t root)
+{
+	_cleanup_(freep) uint32_t *pending = NULL;
+	size_t n = 0, cap = 0;
+	uint32_t below;
+
+	if (VEC_RESERVE(pending, cap, 1) < 0)
+		return -ENOMEM;
+	pending[n++] = root;
+	while (n) {
+		uint32_t op = pending[--n];
+		struct optree_below next = optree_below_first(&w->tree, op);
+
+		w->on_lane[op] = true;
+		while (w->m->ops[root].tid && (below = optree_below_next(&w->tree, op, &next))) {
+			if (VEC_RESERVE(pending, cap, n + 1) < 0)
+				return -ENOMEM;
+			pending[n++] = below;
+		}
+	}
+	return 0;
 }
 
 static void add(struct walk *w, const struct account *a)
@@ -85,10 +103,10 @@ static void accounts_sum(struct walk *w, uint32_t root)
 		account_between(m, &w->lanes, &w->where, i, o->start_ns, o->end_ns, &a);
 		add(w, &a);
 	}
-	for (size_t i = 0; !w->x.of_threads && i < w->x.op_n; i++) {
-		if (!w->on_lane[w->x.ops[i].op])
+	for (uint32_t i = 1; !w->x.of_threads && i < m->op_n; i++) {
+		if (!w->on_lane[i])
 			continue;
-		account_op(&w->tree, &w->where, w->x.ops[i].op, &a);
+		account_op(&w->tree, &w->where, i, &a);
 		add(w, &a);
 		if (!o->tid)
 			w->x.child_ns = a.child_ns;
@@ -151,7 +169,10 @@ int analyze_subtree(const struct model *m, uint32_t op, struct analyze_subtree *
 	if (!w.on_lane || optree_init(&w.tree, m) < 0 || lanes_init(&w.lanes, m) < 0 || where_init(&w.where, m) < 0 ||
 	    ops_list(&w, op) < 0 || parents_list(&w, op) < 0)
 		return -ENOMEM;
-	lane_mark(&w, op);
+	if (optree_is_process(m, op))
+		process_mark(&w, op);
+	else if (lane_mark(&w, op) < 0)
+		return -ENOMEM;
 	accounts_sum(&w, op);
 	if (waits_list(&w, op) < 0)
 		return -ENOMEM;

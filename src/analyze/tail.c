@@ -128,6 +128,12 @@ static int op_add(struct tail *t, uint32_t op, bool slow, struct analyze_tail_gr
 				return -ENOMEM;
 			t->pending[pending_n++] = t->tree.children[i];
 		}
+		for (size_t i = t->tree.guests ? t->tree.guest_first[at] : 0;
+		     down && t->tree.guests && i < t->tree.guest_first[at + 1]; i++) {
+			if (VEC_RESERVE(t->pending, t->pending_cap, pending_n + 1) < 0)
+				return -ENOMEM;
+			t->pending[pending_n++] = t->tree.guests[i];
+		}
 	}
 	g->total_ns += (uint64_t)duration_of(t->m, op);
 	g->n++;

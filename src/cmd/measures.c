@@ -116,7 +116,7 @@ static int class_add(const struct report *r, struct measures *m, const struct an
 		bool detail;
 	} parts[] = {
 		{ "total", (double)c->total_ns, sigma, false },
-		{ "self", (double)(c->ns[WHERE_RUNNING] + c->ns[WHERE_UNKNOWN]), -1, true },
+		{ "self", (double)analyze_class_self_ns(c), -1, true },
 		{ "mean", (double)c->total_ns / n, sigma < 0 ? -1 : sigma / n, true },
 		{ "p50", (double)c->p50_ns, -1, true },
 		{ "p95", (double)c->p95_ns, -1, true },

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* Classes of ops: how many, how long, on what, how they ended; and the tail of one of them. */
+#include <string.h>
+
 #include "cmd/report-sections.h"
 
 enum { NUMBERS_COLUMNS = 73, DETAIL_INDENT = 19 };
@@ -10,11 +12,14 @@ int report_classes_make(struct report *r)
 }
 
 /* "lock 1.20 s, disk 30.0 ms": what the ops waited for, most first. */
-static size_t waits_print(const struct page *p, const uint64_t ns[WHERE_MAX], const char *before)
+static size_t waits_print(const struct page *p, const struct analyze_class *c, const char *before)
 {
-	bool done[WHERE_MAX] = { [WHERE_RUNNING] = true, [WHERE_RUNNABLE] = true, [WHERE_UNKNOWN] = true };
+	bool done[WHERE_MAX] = { [WHERE_RUNNING] = true, [WHERE_RUNNABLE] = true };
+	uint64_t ns[WHERE_MAX];
 	size_t n = 0;
 
+	memcpy(ns, c->ns, sizeof(ns));
+	ns[WHERE_UNKNOWN] -= c->unmeasured_ns;
 	for (;;) {
 		unsigned most = WHERE_RUNNING;
 
@@ -30,18 +35,9 @@ static size_t waits_print(const struct page *p, const uint64_t ns[WHERE_MAX], co
 	}
 }
 
-static uint64_t blocked_ns(const struct analyze_class *c)
-{
-	uint64_t ns = 0;
-
-	for (unsigned i = WHERE_RUNNABLE + 1; i < WHERE_UNKNOWN; i++)
-		ns += c->ns[i];
-	return ns;
-}
-
 static bool class_has_detail(const struct analyze_class *c)
 {
-	return blocked_ns(c) || c->outcomes[OUTCOME_NONE] != c->count || c->duplicate_n || c->open_n || c->child_ns;
+	return analyze_class_blocked_ns(c) || c->outcomes[OUTCOME_NONE] != c->count || c->duplicate_n || c->open_n || c->child_ns;
 }
 
 static void class_detail_print(const struct page *p, const void *arg)
@@ -49,7 +45,7 @@ static void class_detail_print(const struct page *p, const void *arg)
 	const struct analyze_class *c = arg;
 	bool any;
 
-	any = waits_print(p, c->ns, c->of_threads ? "its threads: " : "");
+	any = waits_print(p, c, c->of_threads ? "its threads: " : "");
 	if (c->child_ns)
 		fprintf(p->f, "%schildren %s", any ? ", " : "", page_time(c->child_ns).text);
 	any |= c->child_ns != 0;
@@ -68,17 +64,11 @@ static void class_detail_print(const struct page *p, const void *arg)
 			page_time(c->duplicate_ns).text);
 }
 
-/* Of ops that ran on no known thread what they didn't wait for is their self time. */
-static uint64_t self_ns(const struct analyze_class *c)
-{
-	return c->ns[WHERE_RUNNING] + c->ns[WHERE_UNKNOWN];
-}
-
 static void class_print(const struct page *p, const struct analyze_class *c)
 {
 	fprintf(p->f, "%9s %7s %8s %8s %8s %8s %8s %8s  ", page_time(c->total_ns).text, wording_count(c->count).text,
 		page_time(c->p50_ns).text, page_time(c->p95_ns).text, page_time(c->max_ns).text,
-		page_time(self_ns(c)).text, page_time(blocked_ns(c)).text, page_time(c->ns[WHERE_RUNNABLE]).text);
+		page_time(analyze_class_self_ns(c)).text, page_time(analyze_class_blocked_ns(c)).text, page_time(c->ns[WHERE_RUNNABLE]).text);
 	page_class_print(p, c->kind, c->class_id,
 			 p->columns > NUMBERS_COLUMNS + 20 ? p->columns - NUMBERS_COLUMNS : 20);
 	fputc('\n', p->f);
@@ -115,8 +105,8 @@ static void class_json(const struct report *r, struct json *j, const struct anal
 	json_kv_uint(j, "longest_ns", c->max_ns);
 	json_kv_bool(j, "times_are_of_threads", c->of_threads);
 	report_where_json(j, "own_ns", c->ns);
-	json_kv_uint(j, "self_ns", self_ns(c));
-	json_kv_uint(j, "blocked_ns", blocked_ns(c));
+	json_kv_uint(j, "self_ns", analyze_class_self_ns(c));
+	json_kv_uint(j, "blocked_ns", analyze_class_blocked_ns(c));
 	json_kv_uint(j, "children_ns", c->child_ns);
 	json_kv_uint(j, "waits_outside_ns", c->outside_ns);
 	json_key(j, "outcomes");

@@ -284,6 +284,63 @@ Test(classes, of_an_engine)
 	model_free(m);
 }
 
+/* Requests are their clients': they hang under nothing, and yet are what their thread does. */
+Test(classes, ops_that_hang_elsewhere_are_not_their_threads_own_time)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct analyze_class *list;
+		struct rig r;
+		size_t n;
+
+		rig_make(&r, seed, false);
+		for (uint32_t i = 1; i < r.m->op_n; i++) {
+			struct model_op *o = &r.m->ops[i];
+			bool hangs_in_a_thread = o->kind == OP_CALL && o->tid;
+
+			if (hangs_in_a_thread && rig_random(&r, 2))
+				o->parent = 0;
+		}
+		cr_assert(analyze_classes(r.m, NULL, &list, &n) == 0);
+		for (size_t i = 0; i < n; i++)
+			class_check(&r, &list[i], seed);
+		free(list);
+		rig_done(&r);
+	}
+}
+
+/* The thread ends 20 behind its op, as one does that somebody waited for: 10 ready and 2 blocked are in no wait. */
+Test(classes, an_exit_behind_the_op_is_not_in_it)
+{
+	struct analyze_class *list;
+	const struct analyze_class *c;
+	struct model *m;
+	uint32_t i;
+	size_t n;
+
+	cr_assert(model_new(&m) == 0);
+	m->end_ns = 120;
+	cr_assert(model_op_add(m, &i) == 0);
+	m->ops[i] = (struct model_op){ .id = 1, .kind = OP_INTERNAL, .class_id = rig_string(m, "t"), .pid = 1, .tid = 1,
+				       .end_ns = 100 };
+	cr_assert(model_thread_add(m, &i) == 0);
+	m->threads[i] = (struct model_thread){ .pid = 1, .tid = 1, .op = 1, .end_ns = 120, .has_totals = true,
+					       .oncpu_ns = 108, .runnable_ns = 10, .blocked_ns = 2 };
+	cr_assert(analyze_classes(m, NULL, &list, &n) == 0);
+	c = class_find(list, n, OP_INTERNAL, rig_string(m, "t"));
+	cr_assert(c && c->ns[WHERE_RUNNING] == 100 && analyze_class_self_ns(c) == 100 && !analyze_class_blocked_ns(c));
+	free(list);
+	/* Of 30 more than that was there. */
+	m->threads[1].oncpu_ns = 80;
+	m->threads[1].runnable_ns = 30;
+	m->threads[1].blocked_ns = 10;
+	cr_assert(analyze_classes(m, NULL, &list, &n) == 0);
+	c = class_find(list, n, OP_INTERNAL, rig_string(m, "t"));
+	cr_assert(c && c->ns[WHERE_RUNNABLE] == 10 && c->ns[WHERE_UNKNOWN] == 10 && c->ns[WHERE_RUNNING] == 80);
+	cr_assert(analyze_class_self_ns(c) == 80 && analyze_class_blocked_ns(c) == 10);
+	free(list);
+	model_free(m);
+}
+
 static void window_check(struct rig *r, int64_t from, int64_t to, uint64_t seed)
 {
 	struct analyze_states s;
