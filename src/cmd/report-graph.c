@@ -42,12 +42,31 @@ static int edge_compare(const void *a, const void *b)
 struct edges {
 	struct report *r;
 	struct map *places; /* by waiter and whoever it waited for */
+	struct map *kinds;  /* by place and kind of wait: ns */
 	size_t cap;
 };
 
 static void edges_done(struct edges *x)
 {
 	map_free(x->places);
+	map_free(x->kinds);
+}
+
+/* An edge is called by what most of its time was. */
+static int kind_add(struct edges *x, uint64_t at, const struct replay_blame *b)
+{
+	struct report_edge *e = &x->r->edges[at];
+	uint64_t key = at << 32 | (b->kind_id ? b->kind_id : UINT32_MAX - b->reason), ns = 0;
+
+	if (!map_get(x->kinds, key, &ns))
+		e->kind_n++;
+	ns += b->ns;
+	if (ns >= e->kind_ns) {
+		e->kind_ns = ns;
+		e->reason = b->reason;
+		e->kind_id = b->kind_id;
+	}
+	return map_put(x->kinds, key, ns);
 }
 
 static int blame_add(struct edges *x, const struct replay_blame *b)
@@ -63,14 +82,12 @@ static int blame_add(struct edges *x, const struct replay_blame *b)
 			return -ENOMEM;
 		r->edges[r->edge_n++] = (struct report_edge){ .waiter = waiter, .by = by };
 	}
+	if (kind_add(x, at, b) < 0)
+		return -ENOMEM;
 	e = &r->edges[at];
 	e->count += b->count;
 	e->ns += b->ns;
-	if (b->longest_ns >= e->longest_ns) {
-		e->longest_ns = b->longest_ns;
-		e->reason = b->reason;
-		e->kind_id = b->kind_id;
-	}
+	e->longest_ns = b->longest_ns > e->longest_ns ? b->longest_ns : e->longest_ns;
 	return 0;
 }
 
@@ -81,6 +98,8 @@ static int edges_make(struct report *r)
 	size_t n = 0;
 	int e = map_new(&x.places);
 
+	if (e == 0)
+		e = map_new(&x.kinds);
 	if (e == 0)
 		e = replay_blames_of(r->replay, r->picked.waits, &blames, &n);
 	for (size_t i = 0; i < n && e == 0; i++)
@@ -137,7 +156,9 @@ void report_matrix_text(const struct page *p)
 		fputs(used + NUMBERS_COLUMNS + 12 < p->columns ? "  " : "", p->f);
 		if (used + NUMBERS_COLUMNS + 12 < p->columns)
 			report_name_print(p->f, *kind ? kind : wait_reason_name(e->reason),
-					  p->columns - used - NUMBERS_COLUMNS - 2);
+					  p->columns - used - NUMBERS_COLUMNS - 6);
+		if (used + NUMBERS_COLUMNS + 12 < p->columns && e->kind_n > 1)
+			fputs(", ..", p->f);
 		fputc('\n', p->f);
 	}
 	if (r->edge_n > shown)

@@ -185,7 +185,8 @@ static void lock_print(const struct page *p, const struct replay_lock *l, size_t
 	else
 		fputs("    ? ", p->f);
 	fprintf(p->f, "%8s %5s %7s   ", l->handoff_n ? page_time(l->handoff_ns / l->handoff_n).text : "-",
-		wording_count(l->depth_max).text, page_time(l->path_ns).text);
+		wording_count(l->depth_max).text,
+		l->holds_known || l->path_ns ? page_time(l->path_ns).text : "?");
 	page_thing_print(p, l->reason, l->kind_id, l->ident_id, p->columns - NUMBERS_COLUMNS - 3);
 	fputc('\n', p->f);
 	if (holders)

@@ -35,6 +35,8 @@ int report_machines_make(struct report *r);
 const char *report_machine_word(enum report_machine machine);
 /* What would bring down the p99 of the class that the tail is about: makes r->slow. 0, -errno. */
 int report_slow_make(struct report *r);
+/* What a recorded time would be by an engine that makes base_ns of it unchanged, then_ns when something is. */
+int64_t report_slow_then(int64_t recorded_ns, int64_t base_ns, int64_t then_ns);
 void report_slow_text(const struct page *p, size_t max);
 void report_slow_json(const struct report *r, struct json *j);
 /* So many of them as lines of a page. */

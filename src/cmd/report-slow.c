@@ -106,6 +106,17 @@ static int candidates_find(struct report *r)
 	return 0;
 }
 
+/*
+ * The recorded one less what an engine saves. Of an engine whose unchanged one is longer than the recorded, only the same
+ * part: else it could save more than there is.
+ */
+int64_t report_slow_then(int64_t recorded_ns, int64_t base_ns, int64_t then_ns)
+{
+	if (then_ns < base_ns && base_ns > recorded_ns)
+		return (int64_t)((double)recorded_ns * ((double)then_ns / (double)base_ns));
+	return recorded_ns + then_ns - base_ns > 0 ? recorded_ns + then_ns - base_ns : 0;
+}
+
 static int slow_evaluate(struct report *r, const bool *ops, size_t n)
 {
 	static const enum replay_engines engines[] = { REPLAY_E1, REPLAY_E2 };
@@ -122,8 +133,7 @@ static int slow_evaluate(struct report *r, const bool *ops, size_t n)
 
 			if (then_ns < 0)
 				return (int)then_ns;
-			then_ns = (int64_t)r->tail.p99_ns + then_ns - base_ns;
-			r->slow[i].ns[k] = then_ns > 0 ? then_ns : 0;
+			r->slow[i].ns[k] = report_slow_then((int64_t)r->tail.p99_ns, base_ns, then_ns);
 		}
 	}
 	return 0;

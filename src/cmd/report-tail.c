@@ -226,12 +226,16 @@ void report_tail_text(const struct page *p)
 
 static void group_json(struct json *j, const char *key, const struct analyze_tail_group *g)
 {
+	uint64_t means[WHERE_MAX];
+
+	for (unsigned i = 0; i < WHERE_MAX; i++)
+		means[i] = mean(g->ns[i], g);
 	json_key(j, key);
 	json_begin_object(j);
 	json_kv_uint(j, "ops", g->n);
-	json_kv_uint(j, "total_ns", g->total_ns);
-	report_where_json(j, "ns", g->ns);
-	json_kv_uint(j, "children_ns", g->child_ns);
+	json_kv_uint(j, "total_ns", mean(g->total_ns, g));
+	report_where_json(j, "ns", means);
+	json_kv_uint(j, "children_ns", mean(g->child_ns, g));
 	json_end_object(j);
 }
 
@@ -260,9 +264,9 @@ void report_tail_json(const struct report *r, struct json *j)
 		report_string_json(r, j, "wait_kind", x->kind_id);
 		report_string_json(r, j, "name", x->name_id);
 		json_kv_uint(j, "median_waits", x->median_n);
-		json_kv_uint(j, "median_ns", x->median_ns);
+		json_kv_uint(j, "median_ns", mean(x->median_ns, &t->median));
 		json_kv_uint(j, "slowest_waits", x->slow_n);
-		json_kv_uint(j, "slowest_ns", x->slow_ns);
+		json_kv_uint(j, "slowest_ns", mean(x->slow_ns, &t->slow));
 		json_end_object(j);
 	}
 	json_end_array(j);

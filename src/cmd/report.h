@@ -81,8 +81,9 @@ enum report_machine { REPORT_MORE_CPUS, REPORT_NO_QUEUE, REPORT_MACHINES };
 struct report_edge {
 	uint32_t waiter, by;
 	uint64_t count, ns, longest_ns;
-	uint8_t reason; /* of the longest */
+	uint8_t reason; /* and kind: of most of its time, which is kind_ns */
 	uint32_t kind_id;
+	uint64_t kind_ns, kind_n;
 };
 
 /* A loaded recording and what its sections are made of. */

@@ -4,6 +4,7 @@
  * under one name. Waits are counted for all; holds only where they are known.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "replay/blame.h"
@@ -219,18 +220,23 @@ static int blames_add(struct lister *x)
 	for (size_t i = 1; i < m->wait_n; i++) {
 		struct replay_holder *h;
 		size_t n = 0, room = 0;
+		int64_t length_ns;
+		double blocked;
 
 		if (!blamer_lock(&x->blamer, (uint32_t)i) || !map_get(x->index, m->waits[i].ident_id, &at))
 			continue;
 		if (blamer_split(&x->blamer, (uint32_t)i, &pieces, &n, &cap) < 0)
 			return -ENOMEM;
+		/* Who was woken and found it taken was ready in between: of all pieces that is a part. */
+		length_ns = n ? pieces[n - 1].end_ns - pieces[0].start_ns : 0;
+		blocked = length_ns > 0 ? (double)m->waits[i].blocked_ns / (double)length_ns : 0;
 		for (size_t k = 0; k < n; k++) {
 			room = x->v[at].holder_n;
 			if (pieces[k].culprit != REPLAY_BY_THREAD)
 				continue;
 			if (holder_find(&x->v[at], &room, pieces[k].by, &h) < 0)
 				return -ENOMEM;
-			h->blamed_ns += (uint64_t)(pieces[k].end_ns - pieces[k].start_ns);
+			h->blamed_ns += (uint64_t)llround(blocked * (double)(pieces[k].end_ns - pieces[k].start_ns));
 		}
 	}
 	return 0;
