@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/filter.h"
+#include "analyze/parents.h"
 #include "util/cleanup.h"
 
 struct clients {
@@ -15,6 +16,7 @@ struct clients {
 	size_t n;
 	struct analyze_client *list;
 	size_t client_n;
+	uint32_t *parents; /* as of parents.h */
 	uint32_t *place; /* by string: 1 + place in list of the client */
 };
 
@@ -22,6 +24,7 @@ static void clients_free(struct clients *c)
 {
 	free(c->ops);
 	free(c->list);
+	free(c->parents);
 	free(c->place);
 }
 
@@ -69,11 +72,19 @@ static void ops_sum(struct clients *c)
 	}
 }
 
+/* What ops below one of a client wait for, its threads, they wait for in its stead. */
+static uint32_t client_of(const struct clients *c, uint32_t op)
+{
+	while (op && !c->m->ops[op].client_id)
+		op = c->parents[op];
+	return c->m->ops[op].client_id;
+}
+
 static void waits_sum(struct clients *c, const struct filter *f)
 {
 	for (size_t i = 1; i < c->m->wait_n; i++) {
 		const struct model_wait *w = &c->m->waits[i];
-		uint32_t place = c->place[c->m->ops[w->op].client_id];
+		uint32_t place = c->place[client_of(c, w->op)];
 
 		if (!place || !filter_wait(f, w))
 			continue;
@@ -99,7 +110,8 @@ int analyze_clients(const struct model *m, const struct analyze_filter *f, struc
 	c.ops = calloc(m->op_n, sizeof(*c.ops));
 	c.list = calloc(m->op_n, sizeof(*c.list));
 	c.place = calloc(strtab_n(m->strings), sizeof(*c.place));
-	if (!c.ops || !c.list || !c.place || filter_init(&filter, m, f) < 0)
+	if (!c.ops || !c.list || !c.place || parents_make(m, &c.parents) < 0 ||
+	    filter_init(&filter, m, f) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < m->op_n; i++) {
 		if (m->ops[i].client_id && filter_op(&filter, i))

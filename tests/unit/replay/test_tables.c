@@ -148,6 +148,32 @@ Test(tables, locks)
 }
 
 /* Who had the CPU: two that compute on one. */
+/* Who is woken in vain is ready for a while: of half of their length waits are blocked, and so much is to be blamed. */
+Test(tables, holders_are_blamed_for_blocked_time)
+{
+	struct world w = turns_world();
+	uint64_t blamed_ns = 0, blocked_ns = 0;
+	struct replay_lock *v;
+	struct rig x;
+	size_t n;
+
+	rig_start(&x, &w);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->rows[x.m->waits[i].row].reason != REASON_LOCK)
+			continue;
+		x.m->waits[i].blocked_ns /= 2;
+		blocked_ns += (uint64_t)x.m->waits[i].blocked_ns;
+	}
+	cr_assert(replay_locks(x.r, &v, &n) == 0 && n == 1);
+	for (size_t k = 0; k < v[0].holder_n; k++)
+		blamed_ns += v[0].holders[k].blamed_ns;
+	cr_expect(v[0].wait_ns == blocked_ns && blocked_ns > 50 * MS);
+	cr_expect(blamed_ns + v[0].wait_n >= blocked_ns && blamed_ns <= blocked_ns + v[0].wait_n, "%lu of %lu",
+		  blamed_ns, blocked_ns);
+	replay_locks_free(v, n);
+	rig_stop(&x);
+}
+
 Test(tables, runqueues)
 {
 	struct world w = { .cpu_n = 1, .slice_ns = MS };
