@@ -12,21 +12,48 @@
 
 enum { LOSSES_SHOWN = 3, KINDS_MAX = 3 };
 
-/* The command, how it ended, how long, how much of it. */
-static void identity_print(const struct page *p, FILE *f)
+/* Text of a part of the line, NULL: no memory. */
+static char *part_make(const struct page *p, void (*print)(const struct page *p, FILE *f))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	print(p, f);
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* How it ended, how long, how much of it. */
+static void outcome_print(const struct page *p, FILE *f)
 {
 	const struct report *r = p->r;
-	const struct dump_facts *x = &r->facts;
 
-	report_name_print(f, x->command ? x->command : x->target ? x->target : r->path, p->columns / 2);
-	if (x->has_exit_status)
-		fprintf(f, "  %s", wording_status(x->exit_status).text);
+	if (r->facts.has_exit_status)
+		fprintf(f, "  %s", wording_status(r->facts.exit_status).text);
 	fprintf(f, "  %s", page_time((uint64_t)r->m->end_ns).text);
 	if (r->time.thread_n)
 		fprintf(f, "  %s, %s", wording_counted(r->time.process_n, "process", "processes").text,
 			wording_counted(r->time.thread_n, "thread", NULL).text);
 	if (r->m->cpu_n)
 		fprintf(f, "  %s", wording_counted(r->m->cpu_n, "CPU", NULL).text);
+}
+
+/* A long command gets what the rest of its line leaves. */
+static void identity_print(const struct page *p, FILE *f)
+{
+	const struct dump_facts *x = &p->r->facts;
+	_cleanup_(freep) char *outcome = part_make(p, outcome_print);
+	unsigned used = (unsigned)strlen("wcbpf: ") + (outcome ? (unsigned)strlen(outcome) : 0);
+	unsigned room = p->columns > used + 20 ? p->columns - used : 20;
+
+	report_name_print(f, x->command ? x->command : x->target ? x->target : p->r->path,
+			  room < p->columns / 2 ? room : p->columns / 2);
+	fputs(outcome ? outcome : "", f);
 }
 
 /* Those behind the first few are counted only. */
@@ -168,22 +195,6 @@ static void capture_print(const struct page *p, FILE *f)
 		fprintf(f, "; missing %s", wording_count(p->r->problem.missing_n).text);
 	stacks_share_print(p, f);
 	fputc(')', f);
-}
-
-/* Text of a part of the line, NULL: no memory. */
-static char *part_make(const struct page *p, void (*print)(const struct page *p, FILE *f))
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	print(p, f);
-	if (fclose(f) == 0)
-		return text;
-	free(text);
-	return NULL;
 }
 
 void report_head_print(const struct page *p)

@@ -95,8 +95,8 @@ void report_missing_points_print(const struct page *p)
 	/* That some were detached is told with the losses. */
 	if (!x->point_caveat_n || detached_n(x))
 		return;
-	fprintf(p->f, "%s  NOT PROBED%s ", p->bad, p->plain);
-	page_wrapped(p, 13, missing_print, NULL);
+	fprintf(p->f, "%s  PROBES%s ", p->bad, p->plain);
+	page_wrapped(p, 9, missing_print, NULL);
 }
 
 void report_points_print(const struct page *p)
@@ -105,7 +105,7 @@ void report_points_print(const struct page *p)
 	size_t max = p->r->o->everything ? SIZE_MAX : p->r->o->top ? p->r->o->top : LINES_DEFAULT, shown = 0, silent_n = 0;
 
 	for (size_t i = 0; i < x->point_caveat_n; i++) {
-		fprintf(p->f, "  %-11s ", i ? "" : "not probed");
+		fprintf(p->f, "  %-11s ", i ? "" : "caveats");
 		page_wrapped(p, INDENT, caveat_print, x->point_caveats[i]);
 	}
 	if (!x->point_n)

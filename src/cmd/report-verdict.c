@@ -164,7 +164,7 @@ static bool path_verdict_print(const struct page *p)
 		return false;
 	work_ns = shares[WHERE_RUNNING].ns;
 	fprintf(p->f, "%s %s: %.0f%% of the critical path, ",
-		(double)shares[most].ns > MOSTLY * (double)sum_ns ? "Mostly" : "Most of it", path_word(p, most),
+		(double)shares[most].ns > MOSTLY * (double)sum_ns ? "Mostly" : "Largest part", path_word(p, most),
 		100.0 * (double)shares[most].ns / (double)sum_ns);
 	if (shares[most].class_ns * 100 >= shares[most].ns * 99)
 		fputs("all", p->f);
@@ -297,7 +297,7 @@ static void states_verdict_print(const struct page *p)
 			fprintf(p->f, " Of the other %s s %.0f%% were %s.", page_seconds(busy).text, 100 * share,
 				clause_of(s, most));
 	} else {
-		fprintf(p->f, "%s %s: %.0f%% of %s %s", share > MOSTLY ? "Mostly" : "Most of it", clause_of(s, most),
+		fprintf(p->f, "%s %s: %.0f%% of %s %s", share > MOSTLY ? "Mostly" : "Largest part", clause_of(s, most),
 			100 * share, page_seconds(busy).text, report_states_unit(s));
 		if (busy < s->total_ns)
 			fputs(s->goroutine_n ? " that were not parked" : " that were not idle by design", p->f);

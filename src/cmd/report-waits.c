@@ -129,10 +129,8 @@ static int reason_compare(const void *a, const void *b, void *arg)
 	return (int)x - (int)y;
 }
 
-static void reason_print(const struct page *p, enum wait_reason reason, uint64_t sum_ns)
+static void reason_print(const struct page *p, const struct analyze_time *t, enum wait_reason reason, uint64_t sum_ns)
 {
-	const struct analyze_time *t = &p->r->time;
-
 	fprintf(p->f, "%10s", page_time(t->by_reason_ns[reason]).text);
 	page_percent(p->f, t->by_reason_ns[reason], sum_ns);
 	fprintf(p->f, " %10s %9s   ", reason_longest(p->r, reason).text,
@@ -146,6 +144,19 @@ static void reason_print(const struct page *p, enum wait_reason reason, uint64_t
 	fputc('\n', p->f);
 }
 
+/* What goroutines are parked in is no thread's time, but among the kinds: where there are some, sums are of both. */
+static void goroutines_add(const struct report *r, struct analyze_time *t)
+{
+	memset(t->by_reason_ns, 0, sizeof(t->by_reason_ns));
+	memset(t->count_by_reason, 0, sizeof(t->count_by_reason));
+	for (size_t i = 0; i < r->kinds.n; i++) {
+		const struct analyze_entry *e = &r->kinds.entries[i];
+
+		t->by_reason_ns[e->reason] += report_entry_ns(e);
+		t->count_by_reason[e->reason] += e->count;
+	}
+}
+
 void report_reasons_text(const struct page *p)
 {
 	struct analyze_time t = p->r->time;
@@ -153,6 +164,8 @@ void report_reasons_text(const struct page *p)
 	size_t max = page_lines_max(p, SECTION_REASONS);
 	uint64_t sum_ns = 0, rest_ns = 0;
 
+	if (p->r->m->goroutine_n)
+		goroutines_add(p->r, &t);
 	for (unsigned i = 0; i < REASON_MAX; i++) {
 		sum_ns += t.by_reason_ns[i];
 		if (t.count_by_reason[i])
@@ -164,12 +177,12 @@ void report_reasons_text(const struct page *p)
 	}
 	qsort_r(order, n, sizeof(order[0]), reason_compare, &t);
 	fprintf(p->f,
-		"\n%s     total      %%    longest     count   Why threads were off the CPU%s  * idle by design\n",
-		p->bold, p->plain);
+		"\n%s     total      %%    longest     count   Why %s%s  * idle by design\n",
+		p->bold, p->r->m->goroutine_n ? "threads and goroutines didn't run" : "threads were off the CPU", p->plain);
 	max = page_lines_shown(n, max);
 	for (unsigned i = 0; i < n; i++) {
 		if (i < max)
-			reason_print(p, order[i], sum_ns);
+			reason_print(p, &t, order[i], sum_ns);
 		else
 			rest_ns += t.by_reason_ns[order[i]];
 	}

@@ -65,7 +65,7 @@ int objfile_read_constant(const struct objfile *o, uint64_t vaddr, void *ret, si
 struct objfile_symbol {
 	const char *name; /* raw, mangled; without the version that linkers append (name@@VERSION); of a stub name@plt */
 	uint64_t value, size;
-	uint32_t alias_n; /* how many other names of functions are at value, but for spellings of it: __x, __GI___x, __libc_x */
+	uint32_t alias_n; /* how many other names of functions are at value, but for spellings of it: __x, __GI___x, __libc_x, __new_x */
 };
 /*
  * The function symbol that covers vaddr; a symbol of size 0 reaches to the next
@@ -283,7 +283,7 @@ size_t objfile_names_all(const struct objfile_names *n, const struct objfile_nam
 size_t objfile_names_find(const struct objfile_names *n, const char *name, const struct objfile_name **ret);
 /* The i-th (from 0) of those at an address, by name; NULL: there are no more. */
 const struct objfile_name *objfile_names_at(const struct objfile_names *n, uint64_t vaddr, size_t i);
-/* Are they spellings of one name, as __x, __GI___x, __libc_x and x64 are of x? */
+/* Are they spellings of one name, as __x, __GI___x, __libc_x, __new_x and x64 are of x? */
 bool objfile_names_alike(const char *a, const char *b);
 
 /* ---- where a function can be probed ---- */

@@ -292,7 +292,7 @@ static void cut_front(struct raw *e, uint32_t n)
 /* A name without what libraries put in front of it for another binding: of __read and __GI___libc_read it is read. */
 static struct raw without_prefix(const struct raw *e)
 {
-	static const char *const marks[] = { "GI_", "IO_", "libc_" }; /* in the order in which they are found */
+	static const char *const marks[] = { "GI_", "IO_", "libc_", "new_" }; /* in the order in which they are found */
 	struct raw rest = { .name = e->name, .name_n = e->name_n };
 	bool marked = underscores(e);
 

@@ -172,7 +172,7 @@ Test(symbols, alias_numbers)
 	_cleanup_(freep) char *path = build_output("gcc -print-file-name=libc.so.6 | tr -d '\\n'");
 	_cleanup_(freep) char *names =
 		build_output("nm -D --defined-only --without-symbol-versions %s | awk '$2 ~ /[TtWwi]/ {print $1, $3}' | "
-			     "sort -u | sed -E 's/ (_+(GI_+)?(IO_+)?(libc_+)?)?(.*)/& \\5/'", path);
+			     "sort -u | sed -E 's/ (_+(GI_+)?(IO_+)?(libc_+)?(new_+)?)?(.*)/& \\6/'", path);
 	_cleanup_(objfile_freep) struct objfile *o = open_path(path);
 	size_t several = 0, spelled = 0, n = 0;
 
