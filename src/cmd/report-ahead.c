@@ -88,12 +88,14 @@ static int section_do(struct report *r, enum report_section section)
 
 static int runqueues_do(struct report *r)
 {
-	return r->sections & SECTION_BIT(SECTION_PATH) ? report_section_make(r, SECTION_CPU) : 0;
+	return section_do(r, SECTION_CPU);
 }
 
 static int stretches_do(struct report *r)
 {
-	return r->sections & (SECTION_BIT(SECTION_PATH) | SECTION_BIT(SECTION_WHATIF)) ? report_stretches_make(r) : 0;
+	int e = r->sections & (SECTION_BIT(SECTION_PATH) | SECTION_BIT(SECTION_WHATIF)) ? report_stretches_make(r) : 0;
+
+	return e == 0 && r->sections & SECTION_BIT(SECTION_PATH) ? report_queued_make(r) : e;
 }
 
 static int locks_do(struct report *r)

@@ -308,6 +308,7 @@ void report_done(struct report *r)
 	free(r->edges);
 	analyze_knots_done(&r->knots);
 	free(r->runqueues);
+	free(r->queued);
 	free(r->chains);
 	for (size_t i = 0; i < sizeof(r->frames) / sizeof(r->frames[0]); i++)
 		analyze_frames_done(&r->frames[i]);

@@ -25,13 +25,26 @@ int report_stretches_make(struct report *r)
 	return e;
 }
 
+int report_queued_make(struct report *r)
+{
+	_cleanup_(freep) struct replay_queued *v = NULL;
+
+	if (r->queued)
+		return 0;
+	v = calloc(r->stretch_n + 1, sizeof(*v));
+	if (!v || replay_path_queued(r->replay, r->stretches, r->stretch_n, v) < 0)
+		return -ENOMEM;
+	r->queued = TAKE_PTR(v);
+	return 0;
+}
+
 int report_path_make(struct report *r)
 {
-	int e = report_section_make(r, SECTION_CPU);
+	int e = report_replay_need(r);
 
 	if (e == 0)
-		e = report_replay_need(r);
-	return e < 0 ? e : report_stretches_make(r);
+		e = report_stretches_make(r);
+	return e < 0 ? e : report_queued_make(r);
 }
 
 /* Stretches of one state and class; of those that waited, for one sort of thing. */
@@ -44,6 +57,7 @@ struct piece {
 	int64_t drag_ns;  /* so much shorter the whole would be without it; -1: not known */
 	uint64_t run_n, run_longest_ns; /* processes that were in it, most time of one */
 	uint32_t run_longest;	        /* a stretch of that one */
+	struct replay_queued queued;	/* if it was ready */
 };
 struct pieces {
 	struct piece *list; /* most time first */
@@ -83,6 +97,13 @@ static int piece_compare(const void *a, const void *b)
 	return x->where < y->where ? -1 : x->where > y->where;
 }
 
+static void queued_add(struct replay_queued *to, const struct replay_queued *q)
+{
+	to->like_ns += q->like_ns;
+	to->others_ns += q->others_ns;
+	to->outside_ns += q->outside_ns;
+}
+
 static int pieces_make(const struct report *r, struct pieces *x)
 {
 	_cleanup_(map_freep) struct map *places = NULL, *runs = NULL;
@@ -110,6 +131,7 @@ static int pieces_make(const struct report *r, struct pieces *x)
 		}
 		x->list[at].ns += ns;
 		x->list[at].count++;
+		queued_add(&x->list[at].queued, &r->queued[i]);
 		if (ns > x->list[at].longest_ns) {
 			x->list[at].longest_ns = ns;
 			x->list[at].longest = i;
@@ -166,32 +188,19 @@ static const char *state_word(const struct report *r, enum replay_state state, e
 	       analyze_where_name(where);
 }
 
-/* Who mostly had the CPU while threads of this name were ready: "91% behind other threads". */
-static void behind_print(const struct page *p, uint32_t comm_id, unsigned columns)
+/* Who mostly had the CPU meanwhile: "91% behind other threads". */
+static void behind_print(const struct page *p, const struct replay_queued *q, unsigned columns)
 {
-	const struct report *r = p->r;
-	uint64_t all_ns = 0, own_ns = 0, outside_ns = 0, others_ns;
-	const char *who, *shorter;
-	uint64_t most_ns;
+	uint64_t all_ns = q->like_ns + q->others_ns + q->outside_ns;
+	uint64_t most_ns = q->like_ns > q->others_ns ? q->like_ns : q->others_ns;
+	const char *who = q->like_ns > q->others_ns ? "behind its like" : "behind other threads";
+	const char *shorter = q->like_ns > q->others_ns ? "its like" : "others here";
 
-	for (size_t i = 0; i < r->runqueue_n; i++) {
-		const struct replay_runqueue *q = &r->runqueues[i];
-
-		if (r->m->threads[q->waiter].comm_id != comm_id)
-			continue;
-		all_ns += q->ns;
-		outside_ns += q->by ? 0 : q->ns;
-		own_ns += q->by && r->m->threads[q->by].comm_id == comm_id ? q->ns : 0;
-	}
 	if (!all_ns)
 		return;
-	others_ns = all_ns - own_ns - outside_ns;
-	most_ns = own_ns > others_ns ? own_ns : others_ns;
-	who = own_ns > others_ns ? "behind its like" : "behind other threads";
-	shorter = own_ns > others_ns ? "its like" : "others here";
 	/* On that CPU was nobody of the recording: somebody else, or nobody yet. */
-	if (outside_ns > most_ns) {
-		most_ns = outside_ns;
+	if (q->outside_ns > most_ns) {
+		most_ns = q->outside_ns;
 		who = "others, or waking";
 		shorter = "others";
 	}
@@ -215,7 +224,7 @@ static void about_print(const struct page *p, const struct piece *x, unsigned co
 
 	/* In whose way a goroutine was the runtime knows, not the CPU. */
 	if (x->state == REPLAY_RUNNABLE && !r->m->threads[s->thread].goid)
-		behind_print(p, r->m->threads[s->thread].comm_id, columns);
+		behind_print(p, &x->queued, columns);
 	else if (waited && s->wait && x->where != WHERE_TIMER)
 		page_thing_print(p, r->m->rows[w->row].reason, r->m->rows[w->row].kind_id,
 				 analyze_awaited_name(r->m, w), columns);
@@ -440,6 +449,11 @@ void report_path_json(const struct report *r, struct json *j)
 		json_kv_uint(j, "ns", k->ns);
 		json_kv_uint(j, "stretches", k->count);
 		json_kv_uint(j, "longest_ns", k->longest_ns);
+		if (k->state == REPLAY_RUNNABLE) {
+			json_kv_uint(j, "behind_its_like_ns", k->queued.like_ns);
+			json_kv_uint(j, "behind_others_ns", k->queued.others_ns);
+			json_kv_uint(j, "behind_nobody_ns", k->queued.outside_ns);
+		}
 		json_kv_int_or_null(j, "drag_ns", k->drag_ns >= 0, k->drag_ns);
 		json_kv_uint(j, "processes", k->run_n);
 		json_kv_uint(j, "longest_of_a_process_ns", k->run_longest_ns);

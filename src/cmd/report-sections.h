@@ -68,6 +68,8 @@ int report_group_count(struct report *r, enum analyze_by by);
 /* The tables of waits that a page asks for: SECTION_BIT()s. */
 uint64_t report_wait_tables(const struct report *r);
 int report_stretches_make(struct report *r);
+/* Who had the CPU in each of them; after report_stretches_make(). */
+int report_queued_make(struct report *r);
 /* How many of a section's n lines --top leaves. */
 size_t report_rows_max(const struct report *r, size_t n);
 /* Lines of a page's head and foot. */

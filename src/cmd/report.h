@@ -164,6 +164,7 @@ struct report {
 	struct report_edge *edges; /* who waits for whom, most time first */
 	size_t edge_n;
 	struct analyze_knots knots;
+	struct replay_queued *queued; /* by stretch */
 	struct replay_runqueue *runqueues;
 	size_t runqueue_n;
 	struct analyze_chain *chains;

@@ -62,6 +62,43 @@ static int wait_book(struct table *t, const struct stretches *x, const struct mo
 	return book(t, w->thread, 0, left_ns);
 }
 
+static struct replay_queued queued(const struct replay *r, const struct stretches *x, const struct replay_stretch *of)
+{
+	const struct model_wait *w = &r->m->waits[of->wait];
+	uint32_t comm_id = r->m->threads[of->thread].comm_id, cpu = of->wait && w->cpu_to ? w->cpu_to - 1u : NONE;
+	struct replay_queued q = { 0 };
+	int64_t left_ns = of->end_ns - of->start_ns;
+
+	for (size_t i = stretches_find(x, cpu, of->start_ns); cpu < x->cpu_n && i < x->first[cpu + 1]; i++) {
+		const struct stretch *s = &x->v[i];
+		int64_t a = s->from_ns > of->start_ns ? s->from_ns : of->start_ns;
+		int64_t b = s->to_ns < of->end_ns ? s->to_ns : of->end_ns, ns = b - a < left_ns ? b - a : left_ns;
+
+		if (s->from_ns >= of->end_ns || left_ns <= 0)
+			break;
+		if (ns <= 0)
+			continue;
+		if (r->m->threads[r->strands[s->strand].thread].comm_id == comm_id)
+			q.like_ns += (uint64_t)ns;
+		else
+			q.others_ns += (uint64_t)ns;
+		left_ns -= ns;
+	}
+	q.outside_ns = left_ns > 0 ? (uint64_t)left_ns : 0;
+	return q;
+}
+
+int replay_path_queued(const struct replay *r, const struct replay_stretch *v, size_t n, struct replay_queued *ret)
+{
+	_cleanup_(stretches_done) struct stretches x = { 0 };
+
+	if (stretches_make(r, r->waits, r->wait_first, &x) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = v[i].state == REPLAY_RUNNABLE && v[i].thread ? queued(r, &x, &v[i]) : (struct replay_queued){ 0 };
+	return 0;
+}
+
 static int by_ns(const void *a, const void *b)
 {
 	const struct replay_runqueue *x = a, *y = b;

@@ -305,5 +305,12 @@ struct replay_runqueue {
 	uint32_t by;	 /* thread index; 0: nobody of the recording */
 	uint64_t ns, count;
 };
+/* The same of one stretch of the path in which its thread was ready: behind threads of its name, of others, or none. */
+struct replay_queued {
+	uint64_t like_ns, others_ns, outside_ns;
+};
+/* By stretch, of n; of those in other states 0. 0, -ENOMEM. */
+int replay_path_queued(const struct replay *r, const struct replay_stretch *v, size_t n, struct replay_queued *ret);
+
 /* Most time first, malloc'd. 0, -ENOMEM. */
 int replay_runqueues(const struct replay *r, struct replay_runqueue **ret, size_t *ret_n);
