@@ -127,6 +127,12 @@ int analyze_functions(const struct model *m, const struct analyze_filter *f, str
 	_cleanup_(entries_done) struct entries stacks = { 0 }, functions = { 0 };
 	_cleanup_(freep) uint32_t *folded = NULL;
 
+	/* Samples know their thread, not the op that it was in. */
+	if (filter_is_by_op(f)) {
+		*ret = NULL;
+		*ret_n = 0;
+		return 0;
+	}
 	if (filter_init(&filter, m, f) < 0 || stacks_fold(m, &folded) < 0 || by_stack(m, &filter, folded, &stacks) < 0)
 		return -ENOMEM;
 	if (stacks.n)

@@ -5,17 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/options.h"
 #include "util/log.h"
 
 int answer_begin(const struct answer_question *q, struct report *r, struct report_options *o, const char **ret, char **ret_why)
 {
+	struct stat st;
+
 	if (!o->input_n)
 		return options_refuse(ret_why, "%s", q->missing);
 	if (o->input_n == 1 && report_is_input(o->inputs[0]))
 		return options_refuse(ret_why, "%s is a recording; %s comes before it: wcbpf %s %s", o->inputs[0], q->what,
 				      q->example, o->inputs[0]);
+	if (o->input_n == 2 && stat(o->inputs[0], &st) == 0 && stat(o->inputs[1], &st) < 0)
+		return options_refuse(ret_why, "%s is a recording; %s comes before it: wcbpf %.*s '%s' %s", o->inputs[0],
+				      q->what, (int)strcspn(q->example, " "), q->example, o->inputs[1], o->inputs[0]);
 	*ret = o->inputs[0];
 	memmove(o->inputs, o->inputs + 1, --o->input_n * sizeof(*o->inputs));
 	return report_load(r, o, ret_why);

@@ -116,7 +116,7 @@ void report_oncpu_json(const struct report *r, struct json *j)
 	json_kv_uint(j, "sample_hz", r->m->sample_hz);
 	json_kv_uint(j, "samples", r->sample_n);
 	json_kv_uint(j, "sampled_ns", r->sampled_ns);
-	json_kv_uint(j, "unsampled_ns", r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0);
+	json_kv_uint(j, "unsampled_ns", report_unsampled_ns(r));
 	json_key(j, "functions");
 	json_begin_array(j);
 	for (size_t i = 0; i < report_rows_max(r, r->function_n); i++) {

@@ -108,7 +108,8 @@ static int input_find(const char *input, char **ret, bool *ret_folder, char **re
 			return refuse(e, ret_why,
 				      "no ./" DEFAULT_FOLDER " here: name a folder or a dump, or record one first "
 				      "(wcbpf record -- CMD)");
-		return refuse(e, ret_why, "%s: %s", input ? input : DEFAULT_FOLDER, strerror(-e));
+		return refuse(e, ret_why, "%s: %s%s", input ? input : DEFAULT_FOLDER, strerror(-e),
+			      e == -ENOENT ? ": name a recording's folder or its dump" : "");
 	}
 	*ret_folder = S_ISDIR(st.st_mode);
 	if (*ret_folder)

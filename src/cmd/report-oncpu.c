@@ -35,11 +35,21 @@ static void oncpu_line_print(const struct page *p, uint64_t ns, uint64_t count)
 	fprintf(p->f, " %9s   ", wording_count(count).text);
 }
 
+static bool is_by_op(const struct report *r)
+{
+	return r->filter.class_n || r->filter.client_n;
+}
+
+uint64_t report_unsampled_ns(const struct report *r)
+{
+	return !is_by_op(r) && r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0;
+}
+
 /* Short threads and processes are rarely met. On a page they are crumbs, unless they are much of it all. */
 static bool unsampled_is_told(const struct page *p)
 {
 	const struct report *r = p->r;
-	uint64_t rest_ns = r->time.oncpu_ns > r->sampled_ns ? r->time.oncpu_ns - r->sampled_ns : 0;
+	uint64_t rest_ns = report_unsampled_ns(r);
 
 	return rest_ns && (r->o->sections || r->o->everything || rest_ns * UNSAMPLED_SHARE >= r->time.oncpu_ns);
 }
@@ -53,6 +63,14 @@ void report_oncpu_text(const struct page *p)
 	if (!r->function_n && !r->m->sample_hz) {
 		fprintf(p->f, "\n%sOn CPU%s  no samples in this dump (wcbpf record --mode wall takes them)\n", p->bold,
 			p->plain);
+		return;
+	}
+	if (is_by_op(r) || (!r->function_n && !report_unsampled_ns(r))) {
+		/* A page says nothing of what it has nothing of. */
+		if (r->o->sections || r->o->everything)
+			fprintf(p->f, "\n%sOn CPU%s  %s\n", p->bold, p->plain,
+				is_by_op(r) ? "samples know their thread, not its op: none with --class or --client" :
+					      "no sample of what was asked for");
 		return;
 	}
 	fprintf(p->f,
@@ -73,7 +91,7 @@ void report_oncpu_text(const struct page *p)
 		fprintf(p->f, "in %s more\n", wording_count(r->function_n - shown).text);
 	}
 	if (unsampled_is_told(p)) {
-		oncpu_line_print(p, r->time.oncpu_ns - r->sampled_ns, 0);
+		oncpu_line_print(p, report_unsampled_ns(r), 0);
 		fputs("in threads that no sample met\n", p->f);
 	}
 }

@@ -67,6 +67,8 @@ int report_tail_find(struct report *r);
 int report_group_count(struct report *r, enum analyze_by by);
 /* The tables of waits that a page asks for: SECTION_BIT()s. */
 uint64_t report_wait_tables(const struct report *r);
+/* On the CPU, in threads that no sample met. */
+uint64_t report_unsampled_ns(const struct report *r);
 int report_stretches_make(struct report *r);
 /* Who had the CPU in each of them; after report_stretches_make(). */
 int report_queued_make(struct report *r);

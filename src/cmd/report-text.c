@@ -223,13 +223,33 @@ static int first_page_print(struct page *p)
 	return e;
 }
 
+/* Who asks for a section is told that there is nothing in it. */
+static void section_print(const struct page *p, enum report_section section)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct page inner = *p;
+	size_t size;
+
+	inner.f = open_memstream(&text, &size);
+	if (!inner.f)
+		return;
+	report_section_rows[section].text(&inner);
+	if (fclose(inner.f) != 0)
+		return;
+	if (*text)
+		fputs(text, p->f);
+	else if (p->r->o->sections && p->r->o->sections != SECTIONS_ALL)
+		fprintf(p->f, "\n%s%s%s  nothing was recorded for this section%s\n", p->bold, report_section_name(section),
+			p->plain, report_is_filtered(p->r) ? " of what was asked for" : "");
+}
+
 static void sections_print(const struct page *p)
 {
 	report_head_print(p);
 	report_filter_print(p);
 	for (unsigned i = 0; i < SECTION_MAX; i++) {
 		if (p->r->sections >> i & 1)
-			report_section_rows[i].text(p);
+			section_print(p, (enum report_section)i);
 	}
 	report_idle_print(p);
 }

@@ -371,7 +371,8 @@ static void nothing_print(const struct page *p)
 	const struct model *m = p->r->m;
 
 	if (report_is_filtered(p->r))
-		fputs("Nothing was recorded of what was asked for.\n", p->f);
+		fputs("Nothing was recorded of what was asked for: wcbpf report --section threads --section classes "
+		      "lists what there is.\n", p->f);
 	else if (m->op_n > 1)
 		fprintf(p->f, "No time: %s took none.\n", wording_counted(m->op_n - 1, "op", NULL).text);
 	else if (m->wait_n > 1)

@@ -276,7 +276,8 @@ void report_threads_text(const struct page *p)
 
 	if (!r->thread_n)
 		return;
-	fprintf(p->f, "\n%s    on CPU   runnable    blocked       lost       life   Threads%s\n", p->bold, p->plain);
+	fprintf(p->f, "\n%s    on CPU   runnable    blocked       lost       life   Threads%s%s\n", p->bold, p->plain,
+		r->filter.class_n || r->filter.client_n ? "  all that there are, not their ops" : "");
 	for (size_t i = 0; i < shown; i++) {
 		const struct model_thread *t = &r->m->threads[r->threads[i]];
 

@@ -430,7 +430,10 @@ def main():
         tests.append(('a page of ' + dump, lambda d=dump: check_page(wcbpf, d)))
     tests.append(('outputs', lambda: check_outputs(wcbpf)))
     tests.append(('spoilt dumps', lambda: check_spoilt(wcbpf)))
-    for args, words in ((['nosuch'], 'nosuch: No such file or directory'),
+    for args, words in ((['nosuch'], "nosuch: No such file or directory: name a recording's folder or its dump"),
+                        (['whatif', 'app.ndjson', 'main * 0.5'], "app.ndjson is a recording; what is to change comes before it: wcbpf "
+                         "whatif 'main * 0.5' app.ndjson"),
+                        (['explain', 'app.ndjson', 'main'], "wcbpf explain 'main' app.ndjson"),
                         (['empty'], 'empty: no wcprof.ndjson or wcprof.ndjson.gz in it'),
                         (['refused'], 'not runnable on this host; blocked time was not captured: no CAP_BPF'),
                         (['--debuginfod', 'app.ndjson'], 'DEBUGINFOD_URLS names no server'),
