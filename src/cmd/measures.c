@@ -147,7 +147,8 @@ static bool name_lasts(const char *name)
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
 			return false;
 	}
-	return *name && !strchr(name, '[') && !strstr(name, " of pid ");
+	/* "mutex:0x55f482b110c0": an address, whatever it is of. */
+	return *name && !strchr(name, '[') && !strstr(name, " of pid ") && !strstr(name, ":0x");
 }
 
 static int wait_add(const struct report *r, struct measures *m, const struct analyze_entry *e, const char *name)

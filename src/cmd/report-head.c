@@ -288,8 +288,9 @@ static void idle_words_print(const struct page *p, const void *arg)
 		ns += r->kinds.entries[i].idle_ns;
 		count += r->kinds.entries[i].idle_count;
 	}
-	fprintf(p->f, "%s idle by design: %s thread-s in %s (", r->idle_listed ? "* marks what is" : "Hidden as",
-		page_seconds(ns).text, wording_counted(count, "wait", NULL).text);
+	fprintf(p->f, "%s idle by design: %s %s in %s (", r->idle_listed ? "* marks what is" : "Hidden as",
+		page_seconds(ns).text, r->m->goroutine_n ? "s of threads and goroutines" : "thread-s",
+		wording_counted(count, "wait", NULL).text);
 	for (size_t i = 0; i < r->kinds.n; i++) {
 		const struct analyze_entry *e = &r->kinds.entries[i];
 		const char *kind = strtab_str(r->m->strings, e->kind_id);
