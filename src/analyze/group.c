@@ -208,6 +208,15 @@ static uint64_t op_class_key(const struct grouping *g, const struct model_wait *
 	return KEY(w->op ? 1 + o->kind : 0, o->class_id);
 }
 
+/* As elsewhere: a thread's own op, a goroutine's. */
+static const char *kind_name_of(const struct model *m, const struct model_wait *w)
+{
+	const struct model_thread *t = &m->threads[w->thread];
+
+	return m->ops[w->op].kind != OP_INTERNAL || !w->thread || t->op != w->op ? op_kind_name(m->ops[w->op].kind) :
+	       t->goid ? "goroutine" : "thread";
+}
+
 /* "call_exec Container.withExec": the call and its execution have one class. */
 static int op_class_name(struct model *m, const struct model_wait *w, uint32_t *ret)
 {
@@ -215,7 +224,7 @@ static int op_class_name(struct model *m, const struct model_wait *w, uint32_t *
 
 	if (!w->op || !o->class_id)
 		return op_name(m, w, ret);
-	return name_intern(m, ret, "%s %s", op_kind_name(o->kind), strtab_str(m->strings, o->class_id));
+	return name_intern(m, ret, "%s %s", kind_name_of(m, w), strtab_str(m->strings, o->class_id));
 }
 
 static const struct group_row {
