@@ -21,7 +21,7 @@
 #include "util/map.h"
 #include "util/vec.h"
 
-enum { PROFILE_BYTES_MAX = INT_MAX - 1, READ_BYTES = 1 << 20, DEPTH_MAX = 2048 };
+enum { PROFILE_BYTES_MAX = INT_MAX - 1, READ_BYTES = 1 << 20, DEPTH_MAX = 2048, UNSEEN_NS_MAX = 1000000000 };
 
 struct profile {
 	struct model *m;
@@ -409,15 +409,40 @@ static int thread_start(struct profile *p, struct json_object *thread, uint32_t 
 	return 0;
 }
 
+/* What a thread ran is measured, when it didn't run is guessed from when it was looked at: that gives way. */
+static void waits_shorten(struct profile *p, uint32_t thread, size_t first_wait, uint64_t room_ns)
+{
+	struct model_thread *t = &p->m->threads[thread];
+	double part = t->blocked_ns ? (double)room_ns / (double)t->blocked_ns : 0;
+
+	t->blocked_ns = 0;
+	for (size_t i = first_wait; i < p->m->wait_n; i++) {
+		struct model_wait *w = &p->m->waits[i];
+		int64_t ns = (int64_t)((double)w->blocked_ns * part);
+
+		p->m->rows[w->row].blocked_ns -= (uint64_t)(w->blocked_ns - ns);
+		w->blocked_ns = ns;
+		w->start_ns = w->end_ns - ns;
+		t->blocked_ns += (uint64_t)ns;
+	}
+}
+
 /* Its life closes: what neither samples nor stretches off the CPU cover is lost to the profile. */
-static void thread_end(struct profile *p, uint32_t thread)
+static void thread_end(struct profile *p, uint32_t thread, size_t first_wait)
 {
 	struct model_thread *t = &p->m->threads[thread];
 	struct model_op *process = &p->m->ops[p->m->processes[t->process].op], *op = &p->m->ops[t->op];
-	uint64_t life_ns = (uint64_t)(t->end_ns - t->begin_ns), known_ns = t->oncpu_ns + t->blocked_ns;
+	uint64_t life_ns;
 
-	t->has_totals = known_ns <= life_ns;
-	t->lost_ns = t->has_totals ? life_ns - known_ns : 0;
+	/* It ran before it was seen first. More than a little is damage. */
+	if (t->oncpu_ns > (uint64_t)(t->end_ns - t->begin_ns) &&
+	    t->oncpu_ns - (uint64_t)(t->end_ns - t->begin_ns) < UNSEEN_NS_MAX)
+		t->end_ns = t->begin_ns + (int64_t)t->oncpu_ns;
+	life_ns = (uint64_t)(t->end_ns - t->begin_ns);
+	t->has_totals = t->oncpu_ns <= life_ns;
+	if (t->has_totals && t->blocked_ns > life_ns - t->oncpu_ns)
+		waits_shorten(p, thread, first_wait, life_ns - t->oncpu_ns);
+	t->lost_ns = t->has_totals ? life_ns - t->oncpu_ns - t->blocked_ns : 0;
 	op->start_ns = t->begin_ns;
 	op->end_ns = t->end_ns;
 	process->start_ns = t->begin_ns < process->start_ns ? t->begin_ns : process->start_ns;
@@ -428,6 +453,7 @@ static void thread_end(struct profile *p, uint32_t thread)
 static int thread_read(struct profile *p, struct json_object *thread)
 {
 	_cleanup_(tables_done) struct tables t = { 0 };
+	size_t first_wait = p->m->wait_n;
 	uint32_t index;
 	int e = tables_init(&t, p, thread);
 
@@ -436,7 +462,7 @@ static int thread_read(struct profile *p, struct json_object *thread)
 	if (e == 0)
 		e = samples_read(p, &t, thread, index);
 	if (e == 0)
-		thread_end(p, index);
+		thread_end(p, index, first_wait);
 	return e;
 }
 

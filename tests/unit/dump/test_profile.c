@@ -114,6 +114,41 @@ Test(profile, the_numbers_of_one)
 	}
 }
 
+/* Of 20 ms of life. What was measured, on the CPU, stands; what is off it is shorter, or life is longer. */
+Test(profile, more_time_than_there_is)
+{
+	static const struct {
+		const char *deltas;
+		uint64_t oncpu_ns, blocked_ns, life_ns;
+	} cases[] = {
+		{ "12000,3000,null", 15000000, 5000000, 20000000 },
+		{ "19000,1000,null", 20000000, 0, 20000000 },
+		{ "22000,500,null", 22500000, 0, 22500000 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = profile_make("us", false, "\"time\":[3,5.5,19]", cases[i].deltas);
+		struct dump_facts facts = { 0 };
+		struct model *m;
+
+		cr_assert(profile_read(text, strlen(text), false, &m, &facts) == 0);
+		for (size_t t = 1; t < m->thread_n; t++) {
+			const struct model_thread *x = &m->threads[t];
+
+			cr_assert(x->has_totals && x->oncpu_ns == cases[i].oncpu_ns && x->lost_ns == 0);
+			cr_assert(x->blocked_ns == cases[i].blocked_ns, "%lu", x->blocked_ns);
+			cr_assert((uint64_t)(x->end_ns - x->begin_ns) == cases[i].life_ns);
+			cr_assert(m->ops[x->op].end_ns == x->end_ns && m->end_ns >= x->end_ns);
+		}
+		for (size_t k = 1; k < m->wait_n; k++)
+			cr_assert(m->waits[k].end_ns == 19000000 &&
+				  m->waits[k].end_ns - m->waits[k].start_ns == (int64_t)cases[i].blocked_ns);
+		dump_facts_done(&facts);
+		model_free(m);
+		free(text);
+	}
+}
+
 /* Cut anywhere, any byte another: read or refused, never more than that. ASan sees the rest. */
 Test(profile, damage_is_survived)
 {
