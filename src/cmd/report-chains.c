@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: (LGPL-2.1 OR BSD-2-Clause) */
 /* Blocking chains, root cause last, with the stacks of both ends. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/report-sections.h"
+#include "util/cleanup.h"
+#include "util/strtab.h"
+#include "util/vec.h"
 
 enum { NUMBERS_COLUMNS = 34, ACTOR_COLUMNS = 24 };
 
@@ -50,10 +55,8 @@ static void root_print(const struct page *p, const struct analyze_chain *c)
 	}
 }
 
-static void chain_print(const struct page *p, const struct analyze_chain *c, bool stacks)
+static void label_print(const struct page *p, const struct analyze_chain *c, bool stacks)
 {
-	fprintf(p->f, "%10s %10s %9s   ", page_time(c->ns).text, page_time(c->longest_ns).text,
-		wording_count(c->count).text);
 	for (unsigned i = 0; i < c->step_n; i++) {
 		fputs(i ? " <- " : "", p->f);
 		page_actor_print(p, &p->r->actors.list[c->steps[i].actor], ACTOR_COLUMNS);
@@ -77,18 +80,86 @@ static void chain_print(const struct page *p, const struct analyze_chain *c, boo
 	}
 }
 
+/* Chains that read the same are one line. */
+struct line {
+	uint32_t label; /* of lines.labels */
+	uint64_t ns, longest_ns, count, n;
+};
+struct lines {
+	struct strtab *labels;
+	struct line *v; /* by label, then most time first */
+	size_t n, cap;
+};
+
+static void lines_done(struct lines *x)
+{
+	strtab_free(x->labels);
+	free(x->v);
+}
+
+static int line_compare(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->label < y->label ? -1 : x->label > y->label;
+}
+
+static int line_add(const struct page *p, struct lines *x, const struct analyze_chain *c, bool stacks)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct page inner = *p;
+	uint32_t label;
+	size_t size;
+
+	inner.f = open_memstream(&text, &size);
+	if (!inner.f)
+		return -ENOMEM;
+	label_print(&inner, c, stacks);
+	if (fclose(inner.f) != 0 || strtab_intern(x->labels, text, &label) < 0 || VEC_RESERVE(x->v, x->cap, label + 1) < 0)
+		return -ENOMEM;
+	for (; x->n <= label; x->n++)
+		x->v[x->n] = (struct line){ .label = (uint32_t)x->n };
+	x->v[label].ns += c->ns;
+	x->v[label].count += c->count;
+	x->v[label].n++;
+	x->v[label].longest_ns = c->longest_ns > x->v[label].longest_ns ? c->longest_ns : x->v[label].longest_ns;
+	return 0;
+}
+
+static void line_print(const struct page *p, const struct lines *x, const struct line *l)
+{
+	const char *label = strtab_str(x->labels, l->label), *rest = strchr(label, '\n');
+
+	fprintf(p->f, "%10s %10s %9s   %.*s", page_time(l->ns).text, page_time(l->longest_ns).text,
+		wording_count(l->count).text, (int)(rest - label), label);
+	if (l->n > 1)
+		fprintf(p->f, " (%s alike)", wording_count(l->n).text);
+	fputs(rest, p->f);
+}
+
 void report_chains_text(const struct page *p)
 {
+	_cleanup_(lines_done) struct lines x = { 0 };
 	const struct report *r = p->r;
-	size_t max = page_lines_max(p, SECTION_CHAINS), shown = page_lines_shown(r->chain_n, max);
+	size_t shown;
 
-	if (!r->chain_n)
+	if (!r->chain_n || strtab_new(&x.labels) < 0)
 		return;
+	for (size_t i = 0; i < r->chain_n; i++) {
+		if (line_add(p, &x, &r->chains[i], r->o->sections || r->o->everything) < 0)
+			return;
+	}
+	qsort(x.v, x.n, sizeof(*x.v), line_compare);
+	/* Label 0 is of none: it is the last. */
+	x.n--;
+	shown = page_lines_shown(x.n, page_lines_max(p, SECTION_CHAINS));
 	page_title(p, "   blocked    longest     count   Blocking chains");
 	fputs("  waiter <- why it lasted .. <- root\n", p->f);
 	for (size_t i = 0; i < shown; i++)
-		chain_print(p, &r->chains[i], r->o->sections || r->o->everything);
-	page_more(p, r->chain_n, shown, NUMBERS_COLUMNS);
+		line_print(p, &x, &x.v[i]);
+	page_more(p, x.n, shown, NUMBERS_COLUMNS);
 }
 
 static void chain_json(const struct report *r, struct json *j, const struct analyze_chain *c)
