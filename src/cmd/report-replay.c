@@ -87,7 +87,8 @@ unsigned report_subject_print(const struct page *p, size_t class, unsigned colum
 		used = (unsigned)fprintf(p->f, "program ");
 		break;
 	case REPLAY_CLASS_LOCK:
-		used = (unsigned)fprintf(p->f, "lock ");
+		/* Its kind says as much; an address is told apart by its end. */
+		used = columns < 26 || strcmp(page_string(p, c->kind_id), "lock") == 0 ? 0 : (unsigned)fprintf(p->f, "lock ");
 		return used + page_thing_print(p, c->reason, c->kind_id, c->name_id, columns - used);
 	case REPLAY_CLASS_RESOURCE:
 		return page_thing_print(p, c->reason, c->kind_id, c->name_id, columns);
