@@ -30,6 +30,7 @@ uint32_t report_missing_unsaid(const struct report *r, uint32_t why)
 
 	missing &= ~(uint32_t)(why & REPLAY_WHY_LOST ? REPLAY_EVENTS_LOST : 0);
 	missing &= ~(uint32_t)(why & REPLAY_WHY_WAKERS ? REPLAY_WAKERS_UNKNOWN : 0);
+	missing &= ~(uint32_t)(why & REPLAY_WHY_ANSWERS ? REPLAY_ANSWERS_UNKNOWN : 0);
 	return missing & ~(uint32_t)(why & REPLAY_WHY_DAMAGED ? REPLAY_DAMAGED : 0);
 }
 

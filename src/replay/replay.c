@@ -177,10 +177,22 @@ static void cpus_find(struct replay *r, const struct replay_options *o)
 	r->facts.cpu_n = most;
 }
 
-/* What of the critical path hangs on waits whose end is not explained. */
-static bool path_is_explained(const struct replay *r, const struct path *p)
+static bool wait_is_unexplained(const struct model *m, const struct model_wait *w)
 {
-	double unknown_ns = 0;
+	return !wait_is_explained(m, w);
+}
+
+/* Go's runtime tells that a connection can be read, not who wrote to it: that may be a goroutine of this recording. */
+static bool wait_is_for_anybody(const struct model *m, const struct model_wait *w)
+{
+	return m->rows[w->row].parked && w->ctx == WAKER_NET;
+}
+
+/* Does more than a hundredth of the critical path hang on such waits? */
+static bool path_hangs_on(const struct replay *r, const struct path *p,
+			  bool (*is_such)(const struct model *m, const struct model_wait *w))
+{
+	double such_ns = 0;
 
 	for (size_t k = 0; k < p->n; k++) {
 		for (size_t i = p->legs[k].first; i <= p->legs[k].last; i++) {
@@ -188,11 +200,11 @@ static bool path_is_explained(const struct replay *r, const struct path *p)
 			uint32_t tag;
 			double ns;
 
-			if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && !wait_is_explained(r->m, w))
-				unknown_ns += ns;
+			if (point_delay(r, i, &ns, &tag) && r->points.ref[i] && is_such(r->m, w))
+				such_ns += ns;
 		}
 	}
-	return unknown_ns * 100 <= (double)r->facts.makespan_ns;
+	return such_ns * 100 > (double)r->facts.makespan_ns;
 }
 
 /* What of the path is in a lock's holds, or between a release and the next one's running. */
@@ -246,8 +258,10 @@ static int recorded_find(struct replay *r)
 	path_tags(r, &path, &unchanged, d.times, tag_ns);
 	classes_path(r, tag_ns);
 	locks_path(r, &path, tag_ns);
-	if (!path_is_explained(r, &path))
+	if (path_hangs_on(r, &path, wait_is_unexplained))
 		r->facts.missing |= REPLAY_WAKERS_UNKNOWN;
+	if (path_hangs_on(r, &path, wait_is_for_anybody))
+		r->facts.missing |= REPLAY_ANSWERS_UNKNOWN;
 	return path_keep(r, &path, d.last);
 }
 
@@ -393,6 +407,8 @@ const char *replay_missing_text(enum replay_missing bit)
 		return "events were lost: parts of the graph are missing";
 	case REPLAY_WAKERS_UNKNOWN:
 		return "who ended some waits on the critical path is not known";
+	case REPLAY_ANSWERS_UNKNOWN:
+		return "goroutines on the critical path waited for the network: whether who answered is recorded is not known";
 	case REPLAY_OPEN:
 		return "the target went on when the recording ended";
 	case REPLAY_DAMAGED:

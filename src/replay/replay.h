@@ -45,6 +45,7 @@ enum replay_missing {
 	REPLAY_WAKERS_UNKNOWN = 1 << 8,	 /* of some waits that matter (over 1% of blocked time on the critical path) */
 	REPLAY_OPEN = 1 << 9,		 /* the recording ended before the target did: its end is the window's */
 	REPLAY_DAMAGED = 1 << 10,	 /* what of the file could not be read told something, too */
+	REPLAY_ANSWERS_UNKNOWN = 1 << 11, /* of goroutines on the path, from the network (over 1% of it) */
 };
 
 struct replay_facts {
@@ -148,6 +149,7 @@ enum replay_grade_why {
 	REPLAY_WHY_DAMAGED = 1 << 9,	  /* the file was not read in full */
 	REPLAY_WHY_BROKEN = 1 << 10,	  /* what waits for what contradicts itself, in more than 0.1% of the makespan */
 	REPLAY_WHY_ALIKE = 1 << 11,	  /* of CPUs: threads that may take each other's work compute as much as recorded */
+	REPLAY_WHY_ANSWERS = 1 << 12,	  /* goroutines on the path wait for the network: nobody knows for whom */
 };
 const char *replay_why_text(enum replay_grade_why bit);
 

@@ -139,6 +139,8 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 		why |= REPLAY_WHY_BROKEN;
 	if (missing & REPLAY_WAKERS_UNKNOWN)
 		why |= REPLAY_WHY_WAKERS;
+	if (missing & REPLAY_ANSWERS_UNKNOWN)
+		why |= REPLAY_WHY_ANSWERS;
 	if (missing & (REPLAY_NO_THREADS | REPLAY_NO_WAKERS | REPLAY_NO_RUNNABLE))
 		why |= REPLAY_WHY_MISSING;
 	for (size_t i = 0; i < s->n; i++) {
@@ -350,6 +352,8 @@ const char *replay_why_text(enum replay_grade_why bit)
 		return "what waits for what contradicts itself: some waits go on without whom they were for";
 	case REPLAY_WHY_ALIKE:
 		return "threads alike are woken for work: which takes which hangs on who is free, and is replayed as recorded";
+	case REPLAY_WHY_ANSWERS:
+		return "goroutines wait for the network: if who answers is recorded too, its time is taken for a fixed delay";
 	case REPLAY_WHY_MISSING:
 		return "the dump lacks facts that the engines need";
 	}

@@ -75,6 +75,21 @@ Test(grades, events_lost)
 	rig_stop(&x);
 }
 
+/* A goroutine's network may be another goroutine; a thread's has been looked at by the kernel. */
+Test(grades, answers_from_nobody_knows_whom)
+{
+	struct rig x;
+
+	sound(&x);
+	for (size_t i = 1; i < x.m->wait_n; i++) {
+		if (x.m->waits[i].ctx == WAKER_NET)
+			x.m->rows[x.m->waits[i].row].parked = true;
+	}
+	again(&x, NULL);
+	expect_grade(&x, 'a', 'B', REPLAY_WHY_ANSWERS);
+	rig_stop(&x);
+}
+
 Test(grades, a_damaged_file)
 {
 	struct rig x;
