@@ -72,10 +72,8 @@ static int change_print(const struct replay *r, const char *expr)
 	       "\"high_ns\":%ld,\"grade\":\"%c\",\"why\":[",
 	       expr, (long)o.e1_ns, (long)o.e2_ns, (long)o.wcprof_ns, (long)o.best_ns, (long)o.low_ns, (long)o.high_ns,
 	       o.grade);
-	for (unsigned bit = 1, n = 0; bit <= REPLAY_WHY_ALIKE; bit <<= 1) {
-		if (o.why & bit)
-			printf("%s\"%s\"", n++ ? "," : "", replay_why_text(bit));
-	}
+	for (uint32_t left = o.why; left; left &= left - 1)
+		printf("%s\"%s\"", left == o.why ? "" : ",", replay_why_text((enum replay_grade_why)(left & -left)));
 	puts("]}");
 	return 0;
 }
