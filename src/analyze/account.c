@@ -54,6 +54,7 @@ void account_between(const struct model *m, const struct lanes *l, const struct 
 	for (size_t i = lanes_find(l, m, thread, from); i < l->first[thread + 1] && at < to; i++) {
 		const struct model_wait *w = &m->waits[l->waits[i]];
 
+		model_wait_prefetch(m, l->waits, i, l->first[thread + 1]);
 		if (w->start_ns >= to)
 			break;
 		a.outside_ns += (uint64_t)lanes_overlap(w->start_ns, w->end_ns, from, at);
@@ -132,12 +133,14 @@ void account_op(const struct optree *t, const struct where *x, uint32_t op, stru
 {
 	const struct model_op *o = &t->m->ops[op];
 	struct account a = { .total_ns = (uint64_t)(o->end_ns - o->start_ns) };
+	size_t wait_n = t->wait_first[t->m->op_n];
 	int64_t at = o->start_ns;
 	uint64_t rest_ns;
 
 	for (size_t i = t->wait_first[op]; i < t->wait_first[op + 1]; i++) {
 		const struct model_wait *w = &t->m->waits[t->waits[i]];
 
+		model_wait_prefetch(t->m, t->waits, i, wait_n);
 		account_wait(x, w, at, o->end_ns, &a);
 		a.outside_ns += (uint64_t)(w->end_ns - w->start_ns -
 					   lanes_overlap(w->start_ns, w->end_ns, at, o->end_ns));

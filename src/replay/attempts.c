@@ -85,7 +85,7 @@ static int strand_attempts(struct finder *x, uint32_t s, uint32_t mutex_id)
 		const struct model_wait *w = &d->m->waits[d->waits[i]], *before;
 		uint8_t use = d->use[d->waits[i]];
 
-		wait_prefetch(d->m, d->waits, i, d->wait_first[s + 1]);
+		model_wait_prefetch(d->m, d->waits, i, d->wait_first[s + 1]);
 		if (use == USE_SKIP || use == USE_RUNQ)
 			continue;
 		if ((use != USE_TOKEN && use != USE_MERGED) || !is_mutex(d, w, mutex_id)) {

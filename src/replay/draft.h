@@ -121,18 +121,6 @@ int draft_item_add(struct draft *d, const struct item *item);
 #define ITEM_GAP (1u << 31)
 int draft_gap_add(struct draft *d, uint32_t strand, int64_t from_ns, int64_t to_ns, uint32_t token);
 
-/*
- * Waits are met in the order of strands and lie in the order of time: each is a
- * miss of the cache unless it was asked for some time before.
- */
-static inline void wait_prefetch(const struct model *m, const uint32_t *waits, size_t i, size_t n)
-{
-	const struct model_wait *w = i + 8 < n ? &m->waits[waits[i + 8]] : &m->waits[0];
-
-	__builtin_prefetch(w);
-	__builtin_prefetch((const char *)w + sizeof(*w) - 1);
-}
-
 /* The strand of a wait: its thread's, else its op's; NONE. */
 static inline uint32_t wait_strand(const struct replay *r, const struct model_wait *w)
 {

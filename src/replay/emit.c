@@ -516,12 +516,13 @@ static bool is_before(const struct emitter *e, const struct item *x, uint32_t wa
 	return x->at_ns < wait_wake_ns(w);
 }
 
-/* With what is known of it. */
-static void waits_prefetch(const struct draft *d, size_t i, size_t n)
+/* With what is known of it. To be inlined as that is. */
+static inline __attribute__((always_inline)) void waits_prefetch(const struct draft *d, size_t i, size_t n)
 {
 	uint32_t ahead = i + 8 < n ? d->waits[i + 8] : 0;
 
-	wait_prefetch(d->m, d->waits, i, n);
+	model_wait_prefetch(d->m, d->waits, i, n);
+	__builtin_prefetch(&d->use[ahead]);
 	__builtin_prefetch(&d->token[ahead]);
 	__builtin_prefetch(&d->lock[ahead]);
 	__builtin_prefetch(&d->own_runq_ns[ahead]);

@@ -42,7 +42,7 @@ static int strand_stretches(struct builder *b, const struct replay *r, uint32_t 
 	for (size_t i = 0; i < n; i++) {
 		const struct model_wait *w = &r->m->waits[waits[i]];
 
-		wait_prefetch(r->m, waits, i, n);
+		model_wait_prefetch(r->m, waits, i, n);
 		if (stretch_add(b, s, w->cpu_from ? w->cpu_from : cpu, cursor_ns, w->start_ns) < 0)
 			return -ENOMEM;
 		cpu = w->cpu_to;

@@ -64,7 +64,7 @@ static int by_start(const void *a, const void *b, void *arg)
 static void strand_waits_sort(const struct model *m, uint32_t *waits, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		wait_prefetch(m, waits, i, n);
+		model_wait_prefetch(m, waits, i, n);
 		if (by_start(&waits[i - 1], &waits[i], m->waits) > 0) {
 			qsort_r(waits, n, sizeof(*waits), by_start, m->waits);
 			return;
@@ -280,7 +280,7 @@ static void strand_waits_use(struct draft *d, uint32_t s)
 		const struct model_row *row = &m->rows[w->row < m->row_n ? w->row : 0];
 		enum wait_use use = w->row < m->row_n ? wait_use_of(d, x, w, i == d->wait_first[s]) : USE_SKIP;
 
-		wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
+		model_wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
 		d->site[i] = row->reason == REASON_CPU || row->ustack >= m->stack_n ? 0 : row->ustack;
 		/* One of no length is none the less for somebody: who started a thread matters even if it ran at once. */
 		if (use == USE_SKIP || end_ns < cursor_ns || (end_ns == cursor_ns && w->start_ns < cursor_ns) ||
@@ -542,7 +542,7 @@ int draft_waits(struct draft *d)
 		for (size_t i = d->wait_first[s]; i < d->wait_first[s + 1]; i++) {
 			uint8_t use = d->use[d->waits[i]];
 
-			wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
+			model_wait_prefetch(m, d->waits, i, d->wait_first[s + 1]);
 			if ((use == USE_TOKEN || use == USE_START || use == USE_EITHER) && wait_token(d, d->waits[i]) < 0)
 				return -ENOMEM;
 		}

@@ -372,7 +372,7 @@ static int waits_place(struct maker *k)
 	for (size_t i = 1; i < g->node_n; i++)
 		sort(waits + first[i], first[i + 1] - first[i], by_wait_start, m->waits);
 	for (size_t i = 0; i < n; i++) {
-		wait_prefetch(m, waits, i, n);
+		model_wait_prefetch(m, waits, i, n);
 		wait_fill(k, waits[i], &g->waits[i]);
 	}
 	return 0;
