@@ -18,6 +18,7 @@
 #include "replay/sites.h"
 #include "util/cleanup.h"
 #include "util/map.h"
+#include "util/sort.h"
 #include "util/vec.h"
 
 /* A stretch so many times as long as one of the shorter ones may be two with an unseen gap between: nothing is learned from it. */
@@ -185,10 +186,11 @@ static int lock_waits_mark(struct builder *b)
 	return 0;
 }
 
-static int by_lock_strand_time(const void *a, const void *b)
+static int by_lock_strand_time(const void *a, const void *b, void *arg)
 {
 	const struct mark *x = a, *y = b;
 
+	(void)arg;
 	if (x->lock != y->lock)
 		return x->lock < y->lock ? -1 : 1;
 	if (x->strand != y->strand)
@@ -200,10 +202,11 @@ static int by_lock_strand_time(const void *a, const void *b)
 	return x->wait < y->wait ? -1 : x->wait > y->wait;
 }
 
-static int by_lock_time(const void *a, const void *b)
+static int by_lock_time(const void *a, const void *b, void *arg)
 {
 	const struct hold *x = a, *y = b;
 
+	(void)arg;
 	if (x->lock != y->lock)
 		return x->lock < y->lock ? -1 : 1;
 	if (x->from_ns != y->from_ns)
@@ -266,7 +269,7 @@ static size_t learnable(const struct model *m, struct hold *v, size_t n)
 		}
 		kept = is_trusted(m, v + first, kept - first) ? kept : first;
 	}
-	qsort(v, kept, sizeof(*v), by_lock_time);
+	sort_rows(v, kept, sizeof(*v), by_lock_time, NULL);
 	for (size_t i = 0; i < kept; i++) {
 		if (clean && v[clean - 1].lock == v[i].lock && v[clean - 1].to_ns > v[i].from_ns)
 			continue;
@@ -284,7 +287,9 @@ static uint32_t last_park(const struct builder *b, uint32_t strand, int64_t from
 	const struct draft *d = b->d;
 	uint32_t last = 0;
 
-	for (size_t i = sites_wait_at(d, strand, from_ns); b->condvar_id && i < d->wait_first[strand + 1]; i++) {
+	if (!b->condvar_id)
+		return 0;
+	for (size_t i = sites_wait_at(d, strand, from_ns); i < d->wait_first[strand + 1]; i++) {
 		const struct model_wait *w = &d->m->waits[d->waits[i]];
 
 		if (w->start_ns >= to_ns)
@@ -531,7 +536,7 @@ static void locks_settle(struct builder *b)
 	struct replay *r = b->d->r;
 
 	if (r->hold_n)
-		qsort(r->holds, r->hold_n, sizeof(*r->holds), by_lock_time);
+		sort_rows(r->holds, r->hold_n, sizeof(*r->holds), by_lock_time, NULL);
 	for (size_t i = 0, next; i < r->hold_n; i = next) {
 		struct lock *lock = &r->locks[r->holds[i].lock];
 
@@ -577,12 +582,12 @@ int draft_holds(struct draft *d)
 	if (lock_waits_mark(&b) < 0)
 		return -ENOMEM;
 	if (b.marks.n)
-		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
+		sort_rows(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time, NULL);
 	n = b.marks.n;
 	if (full_learn(&b) < 0 || members_mark(&b) < 0)
 		return -ENOMEM;
 	if (b.marks.n > n)
-		qsort(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time);
+		sort_rows(b.marks.v, b.marks.n, sizeof(*b.marks.v), by_lock_strand_time, NULL);
 	if (holds_make(&b) < 0)
 		return -ENOMEM;
 	locks_settle(&b);

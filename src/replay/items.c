@@ -10,6 +10,7 @@
 #include "replay/draft.h"
 #include "util/cleanup.h"
 #include "util/crew.h"
+#include "util/sort.h"
 #include "util/vec.h"
 
 /* Strands are sorted in so many parts, on all CPUs: more than those, since one strand may have most of the items. */
@@ -100,17 +101,10 @@ static int by_moment(const void *a, const void *b, void *arg)
 	return x->ref < y->ref ? -1 : x->ref > y->ref;
 }
 
-/* Are they in order already, as those are whose ends are told as they come? Else they are sorted. */
 static void strand_sort(const struct draft *d, size_t s)
 {
-	struct item *v = d->items + d->item_first[s];
-	size_t n = d->item_first[s + 1] - d->item_first[s], i = 1;
-	void *m = (void *)(uintptr_t)d->m;
-
-	while (i < n && by_moment(&v[i - 1], &v[i], m) <= 0)
-		i++;
-	if (i < n)
-		qsort_r(v, n, sizeof(*v), by_moment, m);
+	sort_rows(d->items + d->item_first[s], d->item_first[s + 1] - d->item_first[s], sizeof(*d->items), by_moment,
+		  (void *)(uintptr_t)d->m);
 }
 
 /* Those strands whose items begin in one part of all: no two jobs have the same. */

@@ -14,6 +14,7 @@
 
 #include "util/cleanup.h"
 #include "util/crew.h"
+#include "util/sort.h"
 #include "util/vec.h"
 
 struct builder {
@@ -51,10 +52,11 @@ static int strand_stretches(struct builder *b, const struct replay *r, uint32_t 
 	return stretch_add(b, s, cpu, cursor_ns, x->end_ns);
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b, void *arg)
 {
 	const struct stretch *x = a, *y = b;
 
+	(void)arg;
 	if (x->from_ns != y->from_ns)
 		return x->from_ns < y->from_ns ? -1 : 1;
 	return x->to_ns < y->to_ns ? -1 : x->to_ns > y->to_ns;
@@ -64,7 +66,7 @@ static int cpu_sort(void *arg, size_t cpu)
 {
 	const struct stretches *x = arg;
 
-	qsort(x->v + x->first[cpu], x->first[cpu + 1] - x->first[cpu], sizeof(*x->v), by_time);
+	sort_rows(x->v + x->first[cpu], x->first[cpu + 1] - x->first[cpu], sizeof(*x->v), by_time, NULL);
 	return 0;
 }
 
