@@ -20,6 +20,8 @@ enum { WAITS_APART = 50000 };
 /* Of an op that is both open and ended the ended one counts; of other ended ones the first, of open ones the last. */
 static uint32_t op_pick(const struct reader *r, size_t from, size_t to)
 {
+	if (to - from == 1)
+		return r->op_ids.pairs[from].index;
 	for (size_t i = from; i < to; i++) {
 		if (!r->m->ops[r->op_ids.pairs[i].index].open)
 			return r->op_ids.pairs[i].index;
@@ -67,10 +69,14 @@ static void ops_move(struct reader *r, size_t n)
 	struct id_pair *pairs = r->op_ids.pairs;
 
 	for (size_t i = 1; i <= n; i++) {
-		struct model_op op = r->m->ops[i];
-		uint64_t parent = r->op_parents[i];
 		size_t to = i, from;
+		struct model_op op;
+		uint64_t parent;
 
+		if (pairs[i - 1].index == i)
+			continue;
+		op = r->m->ops[i];
+		parent = r->op_parents[i];
 		for (from = pairs[to - 1].index; from != i && from != to; from = pairs[to - 1].index) {
 			r->m->ops[to] = r->m->ops[from];
 			r->op_parents[to] = r->op_parents[from];
@@ -132,6 +138,7 @@ static void ops_resolve(struct reader *r)
 		struct model_op *o = &r->m->ops[i];
 
 		o->parent = ids_find(&r->op_ids, r->op_parents[i]);
+		o->ustack = ids_find(&r->stack_ids, o->ustack);
 		if (o->open)
 			o->end_ns = r->m->end_ns > o->start_ns ? r->m->end_ns : o->start_ns;
 	}
@@ -170,14 +177,10 @@ static void stacks_resolve(struct reader *r)
 		for (uint32_t k = 0; k < s->frame_n; k++)
 			s->frames[k].module = ids_find(&r->module_ids, s->frames[k].module);
 	}
-	for (size_t i = 1; i < r->m->op_n; i++)
-		r->m->ops[i].ustack = ids_find(&r->stack_ids, r->m->ops[i].ustack);
 	for (size_t i = 1; i < r->m->sample_n; i++) {
 		r->m->samples[i].kstack = ids_find(&r->stack_ids, r->m->samples[i].kstack);
 		r->m->samples[i].ustack = ids_find(&r->stack_ids, r->m->samples[i].ustack);
 	}
-	for (size_t i = 1; i < r->m->wait_n; i++)
-		r->m->waits[i].waker_stack = ids_find(&r->stack_ids, r->m->waits[i].waker_stack);
 	for (size_t i = 0; i < r->rows.n; i++) {
 		r->rows.items[i].kstack = ids_find(&r->stack_ids, r->rows.items[i].kstack);
 		r->rows.items[i].ustack = ids_find(&r->stack_ids, r->rows.items[i].ustack);
@@ -191,11 +194,12 @@ static int processes_resolve(struct reader *r)
 
 	for (size_t i = 1; i < m->op_n; i++) {
 		const struct model_op *o = &m->ops[i];
-		const char *colon = strchr(strtab_str(m->strings, o->client_id), ':');
+		const char *colon;
 		uint32_t index;
 
 		if (!model_op_is_process(o))
 			continue;
+		colon = strchr(strtab_str(m->strings, o->client_id), ':');
 		if (model_process_add(m, &index) < 0)
 			return -ENOMEM;
 		m->processes[index] = (struct model_process){
@@ -282,6 +286,7 @@ static void wait_lookup(const struct reader *r, const struct wait_lives *lives, 
 {
 	int64_t wake_ns = x->wake_ns >= 0 ? x->wake_ns : x->end_ns;
 
+	x->waker_stack = ids_find(&r->stack_ids, x->waker_stack);
 	x->op = ids_find(&r->op_ids, refs->op);
 	x->target = ids_find(&r->op_ids, refs->target);
 	if (refs->goid)
@@ -393,10 +398,10 @@ int reader_resolve(struct reader *r)
 	}
 	if (ops_order(r) < 0)
 		return -ENOMEM;
+	stacks_resolve(r);
 	ops_resolve(r);
 	links_resolve(r);
 	spans_resolve(r);
-	stacks_resolve(r);
 	if (processes_resolve(r) < 0 || threads_resolve(r) < 0)
 		return -ENOMEM;
 	return waits_resolve(r);
