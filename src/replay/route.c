@@ -112,6 +112,13 @@ static int64_t recorded_pass(struct recorded *x, size_t i, int64_t t)
 	return after(t, ready_ns(x->r, i));
 }
 
+/* What a point will need of its wait; inlined like model_wait_prefetch(). */
+static inline __attribute__((always_inline)) void ahead_prefetch(const struct replay *r, size_t i)
+{
+	if (i < r->points.n && (r->points.what[i] == POINT_WAIT || r->points.what[i] == POINT_ACQUIRE))
+		__builtin_prefetch(&r->m->waits[r->points.ref[i]].end_ns);
+}
+
 static int recorded_times(const struct replay *r, int64_t *ends)
 {
 	_cleanup_(recorded_done) struct recorded x = { .r = r };
@@ -128,6 +135,7 @@ static int recorded_times(const struct replay *r, int64_t *ends)
 		if (!run->from)
 			t = s->token == NONE || s->slot == NONE ? s->begin_ns : x.tokens[s->slot];
 		for (size_t i = s->first + run->from; i < s->first + run->from + run->n; i++) {
+			ahead_prefetch(r, i + 8);
 			t = recorded_pass(&x, i, t);
 			ends[i] = t;
 		}
