@@ -216,6 +216,10 @@ __attribute__((target_clones("avx2", "default"))) static void run_pass(const str
 			meeting_pass(x, i, &other);
 			memcpy(&t, &other, sizeof(t));
 			break;
+		case POINT_OP_BEGIN:
+		case POINT_OP_END:
+			/* Behind them nobody waits for a CPU. */
+			continue;
 		default:
 			break;
 		}

@@ -429,6 +429,15 @@ static void advance(struct sim *x, double to)
 	x->now = to;
 }
 
+/* Whose turn is near will need its step, and what follows it. */
+static inline __attribute__((always_inline)) void near_prefetch(const struct sim *x, const struct turns *t)
+{
+	uint32_t s = turns_first(t), at = x->actors[s != TURNS_NONE ? s : 0].at;
+
+	__builtin_prefetch(&x->steps->v[at]);
+	__builtin_prefetch(&x->cpu[at + 1]);
+}
+
 /* The next event; false: there is none. */
 static bool next_event(struct sim *x, uint32_t *ret)
 {
@@ -446,6 +455,7 @@ static bool next_event(struct sim *x, uint32_t *ret)
 	if (at <= first && turns_first(&x->sleepers) != TURNS_NONE) {
 		*ret = turns_first(&x->sleepers);
 		turns_drop(&x->sleepers, *ret);
+		near_prefetch(x, &x->sleepers);
 		advance(x, at);
 		return true;
 	}
@@ -458,6 +468,7 @@ static bool next_event(struct sim *x, uint32_t *ret)
 		x->clock[from] = at;
 	*ret = turns_first(&x->computers[from]);
 	turns_drop(&x->computers[from], *ret);
+	near_prefetch(x, &x->computers[from]);
 	x->counts[from]--;
 	x->rates = cpus_rates(x->cpus, x->counts);
 	return true;

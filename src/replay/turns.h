@@ -27,10 +27,12 @@ void turns_done(struct turns *t);
 
 static inline void turns_play(struct turns *t, uint32_t strand, unsigned __int128 x)
 {
-	for (size_t i = t->n + strand; i > 1; i /= 2) {
-		unsigned __int128 other = t->v[i ^ 1];
+	char *base = (char *)t->v;
 
-		t->v[i] = x;
+	for (size_t at = (t->n + strand) * 16; at > 16; at = at / 2 & ~(size_t)15) {
+		unsigned __int128 other = *(unsigned __int128 *)(base + (at ^ 16));
+
+		*(unsigned __int128 *)(base + at) = x;
 		x = other < x ? other : x;
 	}
 	t->v[1] = x;
