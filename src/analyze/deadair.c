@@ -12,6 +12,7 @@
 #include "analyze/account.h"
 #include "analyze/filter.h"
 #include "util/cleanup.h"
+#include "util/sort.h"
 #include "util/vec.h"
 
 /*
@@ -77,10 +78,11 @@ static int thread_sweep(struct sweep *s, uint32_t thread)
 	return moment_add(s, t->end_ns, t->process, 0, true);
 }
 
-static int moment_compare(const void *a, const void *b)
+static int by_moment(const void *a, const void *b, void *arg)
 {
 	const struct moment *x = a, *y = b;
 
+	(void)arg;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
 	if (x->stops != y->stops)
@@ -89,13 +91,13 @@ static int moment_compare(const void *a, const void *b)
 	return x->wait > y->wait ? -1 : x->wait < y->wait;
 }
 
-static int process_compare(const void *a, const void *b)
+static int by_process(const void *a, const void *b, void *arg)
 {
 	const struct moment *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	return moment_compare(a, b);
+	return by_moment(a, b, arg);
 }
 
 static void gap_add(const struct sweep *s, struct analyze_dead *d, int64_t from, int64_t to, uint32_t wait)
@@ -185,10 +187,10 @@ int analyze_dead_air(const struct model *m, const struct analyze_filter *f, stru
 	}
 	lanes_done(&s.lanes);
 	if (s.n)
-		qsort(s.moments, s.n, sizeof(*s.moments), moment_compare);
+		sort_rows(s.moments, s.n, sizeof(*s.moments), by_moment, NULL);
 	list[0] = moments_sum(&s, s.moments, s.n, 0);
 	if (s.n)
-		qsort(s.moments, s.n, sizeof(*s.moments), process_compare);
+		sort_rows(s.moments, s.n, sizeof(*s.moments), by_process, NULL);
 	if (processes_sum(&s, &list, &n) < 0)
 		return -ENOMEM;
 	qsort(list + 1, n - 1, sizeof(*list), dead_compare);

@@ -125,10 +125,31 @@ static int behind_do(void *arg, size_t i)
 	return behind[i](arg);
 }
 
+/* Of JSON: what takes long, and has nothing to do with each other. Dead air has most to remember: it stays alone. */
+static const enum report_section apart[] = {
+	SECTION_CHAINS, SECTION_CHILDREN, SECTION_CLIENTS, SECTION_INCLUSIVE, SECTION_SELF, SECTION_LIBRARY,
+};
+
+static int apart_do(void *arg, size_t i)
+{
+	return section_do(arg, apart[i]);
+}
+
+/* What is simulated is on all CPUs, and gone before the chains are there: together they would be most of a report. */
+static int json_do(struct report *r)
+{
+	int e = section_do(r, SECTION_WHATIF);
+
+	return e < 0 ? e : crew_run(sizeof(apart) / sizeof(apart[0]), apart_do, r);
+}
+
 int report_ahead_sections(struct report *r)
 {
+	int e;
+
 	/* Without a replay each of them would begin to compile. */
 	if (!r->replay || model_event_n(r->m) < EVENTS_LARGE)
 		return 0;
-	return crew_run(sizeof(behind) / sizeof(behind[0]), behind_do, r);
+	e = crew_run(sizeof(behind) / sizeof(behind[0]), behind_do, r);
+	return e == 0 && r->o->json ? json_do(r) : e;
 }

@@ -92,9 +92,12 @@ void report_frames_json(const struct report *r, struct json *j, const char *key,
 	json_key(j, key);
 	json_begin_array(j);
 	for (uint32_t i = 0; i < s->frame_n; i++) {
-		_cleanup_(freep) char *name = report_frame_name(r->m, &s->frames[i], false);
+		_cleanup_(freep) char *name = NULL;
 
-		json_string(j, name);
+		/* Most have one; of those that do not one is made up. */
+		if (!s->frames[i].name_id)
+			name = report_frame_name(r->m, &s->frames[i], false);
+		json_string(j, name ? name : strtab_str(r->m->strings, s->frames[i].name_id));
 	}
 	json_end_array(j);
 }

@@ -54,13 +54,14 @@ SORT_INLINE void sort_merge(char *v, size_t first_n, size_t second_n, size_t siz
 	memcpy(v, a, (size_t)(a_end - a));
 }
 
-/* Equal ones stay in their order, unless memory is short. size: at most SORT_BYTES_MAX. */
+/* Equal ones stay in their order, unless memory is short. What has more bytes than SORT_BYTES_MAX is left to qsort_r(). */
 SORT_INLINE void sort_rows(void *elements, size_t n, size_t size, sort_compare compare, void *arg)
 {
 	size_t rows[SORT_ROWS_MAX], row_n = 0, end = 0;
 	char *v = elements, *scratch = malloc(n * size + 1);
 
-	if (!scratch) {
+	if (!scratch || size > SORT_BYTES_MAX) {
+		free(scratch);
 		qsort_r(v, n, size, compare, arg);
 		return;
 	}
