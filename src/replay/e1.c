@@ -355,6 +355,9 @@ static double point_pass(struct pass *x, size_t i, double t, uint32_t *source)
 	uint32_t tag;
 
 	t += point_cpu_ns(x->r, i) * (double)x->tags[p->cpu_tag[i] < tag_n ? p->cpu_tag[i] : tag_n].v[0];
+	/* Most points; behind them nobody waits for a CPU. */
+	if (p->what[i] == POINT_OP_BEGIN || p->what[i] == POINT_OP_END)
+		return t;
 	if (point_delay(x->r, i, &delay_ns, &tag))
 		t += delay_ns * (double)x->tags[tag < tag_n ? tag : tag_n].v[0];
 	switch (p->what[i]) {

@@ -59,27 +59,26 @@ static int holds_items(struct draft *d)
 }
 
 /* Ops that are a process, a program in it or a thread are their strand's frame, not something it does. */
-static int ops_items(struct draft *d)
+static bool op_is_item(const struct draft *d, size_t op)
 {
-	const struct model *m = d->m;
+	const struct model_op *o = &d->m->ops[op];
 
-	for (size_t i = 1; i < m->op_n; i++) {
-		const struct model_op *o = &m->ops[i];
-		struct item x = { .at_ns = o->start_ns, .what = POINT_OP_BEGIN, .order = ORDER_BEGIN, .ref = (uint32_t)i,
-				  .object = o->class_id, .op_kind = o->kind };
+	return !d->frame[op] && o->end_ns > o->start_ns && d->r->strand_of_op[op] != NONE;
+}
 
-		x.strand = d->r->strand_of_op[i];
-		if (d->frame[i] || o->end_ns <= o->start_ns || x.strand == NONE)
-			continue;
-		if (draft_item_add(d, &x) < 0)
-			return -ENOMEM;
-		x.at_ns = o->end_ns;
-		x.what = POINT_OP_END;
-		x.order = ORDER_LEAVE;
-		if (draft_item_add(d, &x) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+/* Its two; they are most of all items. */
+static void op_place(const struct draft *d, size_t op, struct item *ret)
+{
+	const struct model_op *o = &d->m->ops[op];
+
+	ret[0] = ret[1] = (struct item){ .strand = d->r->strand_of_op[op], .ref = (uint32_t)op, .object = o->class_id,
+					 .op_kind = o->kind };
+	ret[0].at_ns = o->start_ns;
+	ret[0].what = POINT_OP_BEGIN;
+	ret[0].order = ORDER_BEGIN;
+	ret[1].at_ns = o->end_ns;
+	ret[1].what = POINT_OP_END;
+	ret[1].order = ORDER_LEAVE;
 }
 
 /* Of what begins at one moment the outer op first: it ends later. */
@@ -120,27 +119,45 @@ static int strands_sort(void *arg, size_t part)
 	return 0;
 }
 
+/* To each strand its own; next: where that goes. */
+static void items_place(const struct draft *d, size_t *next, struct item *ret)
+{
+	for (size_t i = 0; i < d->item_n; i++)
+		ret[next[d->items[i].strand]++] = d->items[i];
+	for (size_t i = 1; i < d->m->op_n; i++) {
+		if (!op_is_item(d, i))
+			continue;
+		op_place(d, i, &ret[next[d->r->strand_of_op[i]]]);
+		next[d->r->strand_of_op[i]] += 2;
+	}
+}
+
 static int items_sort(struct draft *d)
 {
 	size_t n = d->r->strand_n;
 	_cleanup_(freep) size_t *next = calloc(n + 1, sizeof(*next));
-	struct item *sorted = malloc((d->item_n + 1) * sizeof(*sorted));
+	struct item *sorted;
 
 	d->item_first = calloc(n + 2, sizeof(*d->item_first));
-	if (!next || !sorted || !d->item_first) {
-		free(sorted);
+	if (!next || !d->item_first)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < d->item_n; i++)
 		d->item_first[d->items[i].strand + 1]++;
+	for (size_t i = 1; i < d->m->op_n; i++) {
+		if (op_is_item(d, i))
+			d->item_first[d->r->strand_of_op[i] + 1] += 2;
+	}
 	for (size_t s = 0; s < n; s++) {
 		d->item_first[s + 1] += d->item_first[s];
 		next[s] = d->item_first[s];
 	}
-	for (size_t i = 0; i < d->item_n; i++)
-		sorted[next[d->items[i].strand]++] = d->items[i];
+	sorted = malloc((d->item_first[n] + 1) * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	items_place(d, next, sorted);
 	free(d->items);
 	d->items = sorted;
+	d->item_n = d->item_first[n];
 	d->item_cap = d->item_n + 1;
 	return crew_run(SORT_PARTS, strands_sort, d);
 }
@@ -148,7 +165,5 @@ static int items_sort(struct draft *d)
 int draft_items(struct draft *d)
 {
 	releases_mark(d);
-	if (holds_items(d) < 0 || ops_items(d) < 0)
-		return -ENOMEM;
-	return items_sort(d);
+	return holds_items(d) < 0 ? -ENOMEM : items_sort(d);
 }

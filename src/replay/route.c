@@ -88,7 +88,11 @@ static int64_t recorded_pass(struct recorded *x, size_t i, int64_t t)
 	const struct long_time *l = point_long(x->r, i, LONG_CPU);
 	int64_t *token = p->wait_ns[i] != NONE ? &x->tokens[p->wait_ns[i]] : NULL;
 
-	t = after(after(t, l ? l->ns : p->cpu_ns[i]), delay_ns(x->r, i));
+	t = after(t, l ? l->ns : p->cpu_ns[i]);
+	/* Most points; behind them nobody waits for anything. */
+	if (p->what[i] == POINT_OP_BEGIN || p->what[i] == POINT_OP_END)
+		return t;
+	t = after(t, delay_ns(x->r, i));
 	switch (p->what[i]) {
 	case POINT_SIGNAL:
 	case POINT_RELEASE:
