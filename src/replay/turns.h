@@ -25,12 +25,14 @@ void turns_done(struct turns *t);
 #define TURNS_NOBODY ((unsigned __int128)0x7ff0000000000000 << 64 | UINT64_MAX)
 #define TURNS_NONE   UINT32_MAX
 
+/* Places are counted in bytes: that is less to work out at each. */
 static inline void turns_play(struct turns *t, uint32_t strand, unsigned __int128 x)
 {
+	const size_t one = sizeof(*t->v);
 	char *base = (char *)t->v;
 
-	for (size_t at = (t->n + strand) * 16; at > 16; at = at / 2 & ~(size_t)15) {
-		unsigned __int128 other = *(unsigned __int128 *)(base + (at ^ 16));
+	for (size_t at = (t->n + strand) * one; at > one; at = at / 2 / one * one) {
+		unsigned __int128 other = *(unsigned __int128 *)(base + (at ^ one));
 
 		*(unsigned __int128 *)(base + at) = x;
 		x = other < x ? other : x;
