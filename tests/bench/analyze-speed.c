@@ -63,18 +63,36 @@ static int write_and_read(struct model **m, const char *path, double *s, double 
 	return e;
 }
 
+static void answers_time(const struct replay *r, double *s, double *cpu)
+{
+	_cleanup_(freep) struct replay_stretch *path = NULL;
+	_cleanup_(freep) struct replay_blame *blames = NULL;
+	struct replay_savings_options o = { .e2_top = 0 };
+	struct replay_lock *locks;
+	size_t n;
+
+	if (replay_path(r, &path, &n) == 0)
+		step_print("critical path", s, cpu);
+	if (replay_blames(r, &blames, &n) == 0)
+		step_print("blame", s, cpu);
+	if (replay_locks(r, &locks, &n) == 0) {
+		step_print("locks", s, cpu);
+		replay_locks_free(locks, n);
+	}
+	for (; o.e2_top <= 20; o.e2_top += 20) {
+		_cleanup_(freep) struct replay_saving *savings = NULL;
+
+		if (replay_savings(r, &o, &savings, &n) == 0)
+			step_print(o.e2_top ? "the same, 20 simulated" : "all classes x 3 factors", s, cpu);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct replay_savings_options o = { .e2_top = 0 };
-	struct replay_saving *savings;
-	struct replay_stretch *path;
-	struct replay_blame *blames;
-	struct replay_lock *locks;
-	struct replay *r = NULL;
-	struct model *m = NULL;
+	_cleanup_(model_freep) struct model *m = NULL;
+	_cleanup_(replay_freep) struct replay *r = NULL;
 	double s = now_s(), cpu = cpu_s();
 	struct replay_facts f;
-	size_t n;
 	int e;
 
 	if (argc < 2) {
@@ -96,16 +114,6 @@ int main(int argc, char **argv)
 	printf("%zu events, %zu points, %zu classes; makespan %.3f s, E1 %+.2f%%, E2 %+.2f%%\n", model_event_n(m), f.point_n,
 	       replay_class_n(r), (double)f.makespan_ns / 1e9, 100 * ((double)f.e1_ns / (double)f.makespan_ns - 1),
 	       100 * ((double)f.e2_ns / (double)f.makespan_ns - 1));
-	if (replay_path(r, &path, &n) == 0)
-		step_print("critical path", &s, &cpu);
-	if (replay_blames(r, &blames, &n) == 0)
-		step_print("blame", &s, &cpu);
-	if (replay_locks(r, &locks, &n) == 0)
-		step_print("locks", &s, &cpu);
-	if (replay_savings(r, &o, &savings, &n) == 0)
-		step_print("all classes x 3 factors", &s, &cpu);
-	o.e2_top = 20;
-	if (replay_savings(r, &o, &savings, &n) == 0)
-		step_print("the same, 20 simulated", &s, &cpu);
+	answers_time(r, &s, &cpu);
 	return 0;
 }
