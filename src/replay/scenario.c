@@ -14,6 +14,8 @@
 #include "util/crew.h"
 
 #define BASELINE_MAX 0.01
+/* By so much no answer that is worked out from it is to be believed. */
+#define BASELINE_LOST 0.1
 #define APART_MAX 0.03
 #define BROKEN_MAX 0.001
 
@@ -159,6 +161,12 @@ static uint32_t doubts(const struct replay *r, const struct replay_scenario *s, 
 	return why;
 }
 
+/* An engine that doesn't find the recording itself again, not by far. */
+static bool is_lost(const struct replay *r, const struct replay_outcome *o)
+{
+	return drift(r, r->facts.e1_ns) > BASELINE_LOST || (o->e2_ns >= 0 && drift(r, r->facts.e2_ns) > BASELINE_LOST);
+}
+
 /* Not the answer is uncertain but what it was worked out from. */
 #define WHY_C (REPLAY_WHY_LOST | REPLAY_WHY_DAMAGED | REPLAY_WHY_WAKERS | REPLAY_WHY_MISSING | REPLAY_WHY_BROKEN)
 
@@ -173,7 +181,7 @@ void outcome_judge(const struct replay *r, const struct replay_scenario *s, stru
 	o->low_ns = a < b ? a : b;
 	o->high_ns = a < b ? b : a;
 	o->why = doubts(r, s, o);
-	o->grade = o->why & WHY_C ? 'C' : o->why ? 'B' : 'A';
+	o->grade = o->why & WHY_C || is_lost(r, o) ? 'C' : o->why ? 'B' : 'A';
 	/* Without the simulation nothing is known of what queues would make of it. */
 	if (o->grade == 'A' && o->e2_ns < 0)
 		o->grade = 'B';

@@ -249,6 +249,23 @@ Test(grades, the_simulation_drifts)
 	rig_start(&x, &w);
 	expect_grade(&x, 'c', 'A', 0);
 	again(&x, &(struct replay_options){ .cpu_n = 1 });
+	expect_grade(&x, 'c', 'C', REPLAY_WHY_BASELINE_2 | (rig_ask(&x, 'c', 0.5).why & REPLAY_WHY_APART));
+	rig_stop(&x);
+}
+
+/* The same in a recording of which it is a twentieth. */
+Test(grades, the_simulation_drifts_a_little)
+{
+	struct world w = { .cpu_n = 2 };
+	struct rig x;
+
+	world_add(&w, 0, STEP_SPAWN, 1, 0, 0);
+	world_add(&w, 1, STEP_COMPUTE, 0, 20 * MS, 0);
+	world_add(&w, 0, STEP_COMPUTE, 0, 20 * MS, 0);
+	world_add(&w, 0, STEP_JOIN, 1, 0, 0);
+	world_add(&w, 0, STEP_SLEEP, 0, 380 * MS, 'c');
+	rig_start(&x, &w);
+	again(&x, &(struct replay_options){ .cpu_n = 1 });
 	expect_grade(&x, 'c', 'B', REPLAY_WHY_BASELINE_2 | (rig_ask(&x, 'c', 0.5).why & REPLAY_WHY_APART));
 	rig_stop(&x);
 }
