@@ -208,14 +208,14 @@ class Suite:
         return row
 
     def top_check(self, case, rows):
-        """Is what is said to help most what does? Ties within the control's limit are none."""
+        """Is what is said to help most what does? What differs by less than the control's limit, or than can be told, ties."""
         if len(rows) < 2 or any(r['verdict'].startswith(('no verdict', 'off')) for r in rows):
             return
         best = max(rows, key=lambda r: r['base_us'] - r['true_us'])
 
         def check(said, who):
             gap = 100 * (said['true_us'] - best['true_us']) / best['base_us']
-            if said is not best and gap >= CONTROL_MAX:
+            if said is not best and gap >= CONTROL_MAX and said['low_us'] > best['high_us']:
                 self.top_wrong.append('%s: %s says that %s helps most, %s does' % (
                     case.name, who, said['knob'].name, best['knob'].name))
 
